@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mark of tokens that a brain gave instead of the model: nothing is known of their
-// log-probability under any weights.
+// The mark of tokens that a brain gave instead of the model: their log-probability is unknown under
+// any weights, so their trajectories serve evaluation and supervised learning only.
 #pragma once
 
 #include <limits>
@@ -13,15 +13,5 @@ namespace warpsmith {
 inline constexpr float unknown_log_prob = std::numeric_limits<float>::quiet_NaN();
 /// Incarnations count from 1, so no weights have this version.
 inline constexpr PolicyVersion no_weights{0, 0};
-
-/// False if the segment has a sampled token with this mark. Such a trajectory serves evaluation and
-/// supervised learning only.
-inline bool has_log_probs(const Segment& segment) {
-  for (size_t i = 0; i < segment.size(); ++i) {
-    const float value = segment.log_probs[i];
-    if (segment.action_mask[i] != 0 && !(value == value)) return false;
-  }
-  return true;
-}
 
 }  // namespace warpsmith

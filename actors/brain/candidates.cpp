@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "policy/text/fenced_files.hpp"
@@ -91,26 +92,25 @@ Result<std::string> answer_of(const fs::path& folder) {
 /// for what has no verdict. Within one start each trajectory has a place of its own.
 class SamplePlaces {
  public:
-  /// Times are those of the database (UTC): when that start began, and when it was dropped (empty:
-  /// it was not).
-  uint64_t admit(int64_t start, const std::string& began, std::string dropped) {
-    if (start != start_) free_dropped(start, began);
+  /// Starts count from 1, whatever the clock says: the one that admits the trajectory, and the one
+  /// that dropped it, if any did.
+  uint64_t admit(int64_t start, std::optional<int64_t> dropped) {
+    if (start != start_) free_dropped(start);
     while (taken_.contains(next_)) ++next_;
-    taken_[next_] = std::move(dropped);
+    taken_[next_] = dropped;
     return next_;
   }
 
  private:
-  void free_dropped(int64_t start, const std::string& began) {
+  void free_dropped(int64_t start) {
     start_ = start;
     next_ = 0;
-    std::erase_if(taken_,
-                  [&](const auto& one) { return !one.second.empty() && one.second < began; });
+    std::erase_if(taken_, [&](const auto& one) { return one.second && *one.second < start; });
   }
 
   int64_t start_ = -1;
   uint64_t next_ = 0;  // the lowest place that may be free; within one start places only grow
-  std::map<uint64_t, std::string> taken_;  // place → when its trajectory was dropped
+  std::map<uint64_t, std::optional<int64_t>> taken_;  // place → the start that dropped it
 };
 
 }  // namespace
@@ -121,12 +121,11 @@ Result<SamplePlace> place_of(const RunPaths& run, TrajectoryId id) {
   SamplePlaces places;
   SamplePlace place;
   auto read = db->connection().each(
-      "SELECT t.task_id, t.admitted_incarnation, coalesce(i.started_at, ''), "
-      "coalesce(t.dropped_at, '') FROM trajectories t LEFT JOIN incarnations i "
-      "ON i.incarnation = t.admitted_incarnation WHERE t.id <= ?1 AND "
-      "t.task_id = (SELECT task_id FROM trajectories WHERE id = ?1) ORDER BY t.id",
+      "SELECT task_id, admitted_incarnation, dropped_incarnation FROM trajectories "
+      "WHERE id <= ?1 AND task_id = (SELECT task_id FROM trajectories WHERE id = ?1) ORDER BY id",
       {sql_number(id)}, [&](const SqlRow& row) -> Result<void> {
-        place = {row.text(0), places.admit(row.integer(1), row.text(2), row.text(3))};
+        const auto dropped = row.is_null(2) ? std::nullopt : std::optional{row.integer(2)};
+        place = {row.text(0), places.admit(row.integer(1), dropped)};
         return {};
       });
   if (!read) return tl::unexpected(std::move(read.error()));

@@ -35,8 +35,8 @@ Result<ChatAnswer> parse_answer(std::string_view content_type, std::string_view 
 /// else the first 80 characters.
 std::string error_text(std::string_view content_type, std::string_view body);
 
-/// The turn as the run's models write it. Arguments that are no JSON object stay as they came, so
-/// that the agent is told of its malformed call.
+/// The turn as the run's models write it. Arguments that are no JSON object stay as they came; the
+/// parser then reports the malformed call to the agent.
 std::string turn_text(const ChatAnswer& answer, ToolSyntax syntax);
 
 /// The answer as one JSON object, for the record.

@@ -54,23 +54,32 @@ bool ComposerState::node_is_ready() {
 void ComposerState::node_lost(const Error& why) {
   log::warn(label() + ": node lost: " + why.message);
   worker_.reset();
+  const auto now = SteadyClock::now();
+  if (ready_) there_at_ = now;
   ready_ = false;
+  if (!there_at_) ++calls_;
   wait_ = std::clamp(2 * wait_, settings_.first_wait, settings_.most_wait);
-  call_at_ = SteadyClock::now() + wait_;
-  consider_giving_up(why);
+  call_at_ = now + wait_;
+  if (const auto reason = why_given_up(why)) {
+    given_up_ = Error{ErrorCode::process_failed,
+                      label() + ": the node is given up" + *reason + ": " + why.message};
+    log::warn(given_up_->message);
+  }
   if (!work_) return;
   work_->promise.deliver(to_caf({ErrorCode::peer_lost, label() + ": " + why.message}));
   work_.reset();
 }
 
-void ComposerState::consider_giving_up(const Error& why) {
-  if (!greeted_) ++calls_;
-  const bool refused = why.code == ErrorCode::unsupported;
-  if (!refused && calls_ < settings_.most_calls) return;
-  const std::string after = refused ? "" : " after " + std::to_string(calls_) + " calls";
-  given_up_ = Error{ErrorCode::process_failed,
-                    label() + ": the node is given up" + after + ": " + why.message};
-  log::warn(given_up_->message);
+/// Continues "the node is given up"; nothing if a lost node is called again.
+std::optional<std::string> ComposerState::why_given_up(const Error& why) const {
+  if (why.code == ErrorCode::unsupported) return "";
+  if (!there_at_) {
+    if (calls_ < settings_.most_calls) return std::nullopt;
+    return " after " + std::to_string(calls_) + " calls";
+  }
+  const auto away = SteadyClock::now() - *there_at_;
+  if (away < settings_.most_away) return std::nullopt;
+  return ", away for " + seconds_text(away);
 }
 
 void ComposerState::tick(atom::tick /*unused*/) {
@@ -96,7 +105,7 @@ void ComposerState::look() {
   auto answer = worker_->answer();
   if (!answer) return worker_ended(answer.error());
   if (*answer && !ready_) {
-    ready_ = greeted_ = true;
+    ready_ = true;
     log::info(label() + ": ready to compose, " + **answer);
   } else if (*answer) {
     take(**answer);

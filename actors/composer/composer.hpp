@@ -5,8 +5,8 @@
 // synthesis asks another composer for the same candidate. The work of a composer on a node is done
 // by a worker there, which the process here reaches by a command (remote.py): a node that is lost
 // ends no actor, and is called again after a growing wait. A node that was never there in a few
-// calls, or refuses the run, is given up: the composer then answers each request with
-// `process_failed`.
+// calls, is away for too long, or refuses the run, is given up: the composer then answers each
+// request with `process_failed`.
 #pragma once
 
 #include <caf/typed_response_promise.hpp>
@@ -29,6 +29,7 @@ struct ComposerSettings {
   std::chrono::milliseconds answer_within{1'800'000};
   std::chrono::milliseconds first_wait{1'000}, most_wait{60'000};  // before a node is called again
   uint32_t most_calls = 4;  // of a node that was never there; then it is given up
+  std::chrono::milliseconds most_away{1'800'000};  // the same of a node that was there; remote.py
 };
 
 /// The composer with its message to itself: look for an answer.
@@ -57,7 +58,7 @@ class ComposerState : public ActorState {
   void start_worker();
   bool node_is_ready();
   void node_lost(const Error& why);
-  void consider_giving_up(const Error& why);
+  std::optional<std::string> why_given_up(const Error& why) const;
   bool has_share();
   void ask_worker();
   void look();
@@ -74,12 +75,12 @@ class ComposerState : public ActorState {
   SteadyClock::time_point started_;
   std::optional<Work> work_;
   uint64_t composed_ = 0;
-  uint32_t deaths_ = 0;                // of workers since the last answer
-  std::chrono::milliseconds wait_{0};  // before a lost node is called again
-  SteadyClock::time_point call_at_;    // not earlier
-  bool greeted_ = false;               // the node was there once
-  uint32_t calls_ = 0;                 // that ended before it was
-  std::optional<Error> given_up_;      // why the node is not called again
+  uint32_t deaths_ = 0;                              // of workers since the last answer
+  std::chrono::milliseconds wait_{0};                // before a lost node is called again
+  SteadyClock::time_point call_at_;                  // not earlier
+  uint32_t calls_ = 0;                               // that ended before the node was there once
+  std::optional<SteadyClock::time_point> there_at_;  // when the node was last known to be there
+  std::optional<Error> given_up_;                    // why the node is not called again
 };
 
 ComposerSelf::behavior_type composer(ComposerState::Self self, Identity identity,

@@ -102,7 +102,7 @@ void Composing::lost(const caf::actor_addr& composer, const caf::error& error) {
   if (cause.code == ErrorCode::process_failed && !receiver_is_gone(error)) give_up(composer, cause);
 }
 
-/// One that ended has a successor; one that answers so has none.
+/// A composer that ended has a successor; one that gave up its node has none.
 void Composing::give_up(const caf::actor_addr& composer, const Error& cause) {
   without_node_.insert(composer);
   if (without_node_.size() < settings_.composers || done()) return;

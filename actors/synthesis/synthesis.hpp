@@ -24,8 +24,8 @@ struct SynthesisSettings {
   uint64_t seed = 0;
   CurriculumConfig curriculum;
   size_t max_tasks = 100'000;  // in the pool; further sources are left out
-  /// In an evaluation: how often each task is still drawn. Afterwards askers
-  /// get a task with an empty id; the ledger is told how many trajectories there will be in all.
+  /// In an evaluation: how often each task is still drawn. Afterwards askers get a task with an
+  /// empty id, and the ledger gets the number of all trajectories.
   std::optional<synthesis::DrawLimits> draws;
   uint64_t admitted_before = 0;  // trajectories of the run before these draws
   ComposingSettings composing;

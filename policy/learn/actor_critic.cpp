@@ -16,7 +16,7 @@ ActionPack plan_of(std::span<const HeldTrajectory* const> pack) {
   return plan_actions(sequences);
 }
 
-/// Those of `x`, but of float32 at least.
+/// The options of `x` with a type of at least float32.
 at::TensorOptions wide_options(const at::Tensor& x) {
   return x.options().dtype(x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat);
 }

@@ -22,7 +22,8 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// Of the feed-forward block: large enough for matrix products, and 0.5 GB for Qwen3-1.7B in bf16.
+// Rows of the feed-forward block that are computed together: enough for efficient matrix products,
+// and 0.5 GB for Qwen3-1.7B in bf16.
 constexpr int64_t chunk_rows = 16'384;
 
 at::Tensor add_feed_forward(const PackContext& pack, const LayerWeights& layer,

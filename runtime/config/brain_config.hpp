@@ -13,7 +13,7 @@
 
 namespace warpsmith {
 
-/// How an endpoint is told of the tools.
+/// How an endpoint gets the schemas of the tools.
 enum class BrainTools : uint8_t {
   native,  // the field `tools` of a request; calls come back in `tool_calls`
   text,    // in the system message, in agent.syntax; calls are text

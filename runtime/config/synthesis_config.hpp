@@ -34,7 +34,7 @@ struct CurriculumConfig {
 struct ComposeConfig {
   int64_t candidates = 2'000;  // after the last one, training goes on with the tasks there are
   /// Shell commands that each reach one more composer on another machine, where they run
-  /// `warpsmith synth worker`.
+  /// `warpsmith synth worker`. One that is away for 30 minutes is given up.
   std::vector<std::string> nodes;
   std::vector<std::filesystem::path> against;  // programs to stay away from, besides `held_out`
   std::chrono::milliseconds candidate_time{std::chrono::seconds{60}};  // CPU time of one, at most

@@ -184,7 +184,8 @@ Result<void> RunDatabase::put_outcome(TrajectoryId id, const Outcome& outcome) {
 
 Result<void> RunDatabase::put_drop(TrajectoryId id, DropReason reason, const std::string& detail) {
   return change_one(
-      "UPDATE trajectories SET drop_reason = ?, drop_detail = ?, dropped_at = ? WHERE id = ?",
+      "UPDATE trajectories SET drop_reason = ?, drop_detail = ?, dropped_at = ?, "
+      "dropped_incarnation = (SELECT value FROM meta WHERE key = 'incarnation') WHERE id = ?",
       {std::string(to_string(reason)), detail, utc_timestamp(), sql_number(id)}, id);
 }
 

@@ -8,7 +8,7 @@ namespace warpsmith {
 
 /// Raised with every change of the tables or of the records packed in them; a file of another
 /// version is refused.
-inline constexpr int64_t run_schema_version = 3;
+inline constexpr int64_t run_schema_version = 4;
 /// "WARP": marks the file as a run database.
 inline constexpr int64_t run_application_id = 0x57415250;
 

@@ -25,8 +25,7 @@ struct FailedTry {
 };
 
 /// The tries of one task or candidate. One retry follows a fault of the machine, two follow noise.
-/// Dropping a further
-/// baseline restarts the worker without using up that retry.
+/// Dropping a further baseline restarts the worker without using up that retry.
 class RetryPolicy {
  public:
   /// `baselines`: further baselines of the first try.

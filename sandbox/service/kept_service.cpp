@@ -52,7 +52,7 @@ Result<void> start_kept_service(const SandboxOptions& options, const fs::path& s
   return fail(ErrorCode::process_failed, "sandbox program: " + exit->err);
 }
 
-/// Nobody reads a pipe or a terminal of a client that has left.
+/// The service outlives its client, whose pipe or terminal has no reader then.
 void write_to_log(const fs::path& log) {
   const UniqueFd file{::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)};
   const UniqueFd null{::open("/dev/null", O_RDONLY | O_CLOEXEC)};

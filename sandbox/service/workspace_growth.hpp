@@ -12,7 +12,7 @@ namespace warpsmith::sandbox {
 /// Limits of a workspace while a command runs; beyond them the command is killed.
 inline constexpr uint64_t max_workspace_bytes = 256ULL << 20U;
 inline constexpr uint64_t max_workspace_entries = 20'000;
-/// What a command killed for it is told.
+/// Ends the output of a command that was killed for it.
 inline constexpr const char* grown_text =
     "\nthe workspace grew beyond its limit, or cannot be read; the command was killed\n";
 

@@ -6,6 +6,7 @@ import pathlib
 import urllib.parse
 
 import rows as foreign
+from remote import MOST_AWAY_S
 from shares import SHARES
 
 _ABOUT = "Makes training tasks: finds operators, composes and filters tasks, stores them; or imports tasks."
@@ -78,13 +79,16 @@ def _command(text):
 
 
 def _add_filters(parser):
-    parser.add_argument("--out", required=True, type=pathlib.Path, metavar="DIR", help="a run there is continued")
+    parser.add_argument("--out", required=True, type=pathlib.Path, metavar="DIR",
+                        help="folder of the run; continues a run there")
     parser.add_argument("--workers", type=_not_negative, default=os.cpu_count(), metavar="W",
-                        help="here; may be 0 with --node; default: the cores, here %(default)s")
-    parser.add_argument("--gpus", type=_positive(int), metavar="N", help="that the workers here use in turn; default 1")
+                        help="workers on this machine; may be 0 with --node; default: one for each core, %(default)s")
+    parser.add_argument("--gpus", type=_positive(int), metavar="N",
+                        help="GPUs that the workers on this machine use in turn; default 1")
     parser.add_argument("--node", action="append", default=[], type=_command, metavar="COMMAND",
                         help="one more worker, elsewhere: a shell command that runs `warpsmith synth worker` there, "
-                             "such as 'ssh HOST ./warpsmith synth worker --gpu 0'; may be given many times")
+                             "such as 'ssh HOST ./warpsmith synth worker --gpu 0'; may be given many times; given up "
+                             f"when it is away for {MOST_AWAY_S / 60:.0f} minutes")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu",
                         help="where the tasks run; default %(default)s")
     parser.add_argument("--against", nargs="+", default=[], metavar="DIR", help="programs to stay away from")
@@ -117,13 +121,13 @@ def parser():
     synth.add_argument("--composer", choices=("rules", "llm"), default="rules",
                        help="what writes candidates; default %(default)s")
     synth.add_argument("--url", type=_url, metavar="URL",
-                       help="of the composer llm: an OpenAI-compatible endpoint, as far as /v1")
-    synth.add_argument("--model", metavar="NAME", help="of the composer llm")
+                       help="endpoint of the composer llm, OpenAI-compatible, as far as /v1")
+    synth.add_argument("--model", metavar="NAME", help="model of the composer llm, as the endpoint names it")
     synth.add_argument("--key-env", metavar="VAR", help="the variable that holds the endpoint's key, if it needs one")
     synth.add_argument("--requests", type=_positive(int), default=8, metavar="N",
-                       help="most that are under way at the endpoint; default %(default)s")
+                       help="most requests under way at the endpoint; default %(default)s")
     synth.add_argument("--answer-seconds", type=_positive(float), default=120.0, metavar="S",
-                       help="most that one answer may take; default %(default)g")
+                       help="most seconds that one answer may take; default %(default)g")
     _add_filters(synth)
     worker = commands.add_parser("worker", help="works for a run on another machine, through standard input and output")
     worker.add_argument("--gpu", type=_not_negative, metavar="G",

@@ -18,7 +18,6 @@ from remote import Remote
 _AHEAD = 8  # candidates per worker that may wait for an earlier one
 _PROGRESS_S = 10.0
 _START_S, _ANSWER_S = 300.0, 1800.0  # seconds after which a worker counts as lost
-_ABSENT_S = 1800.0  # after which a run gives up whose nodes were there, and all of them are lost
 _FRUITLESS = 2000  # rejections one after another, after which a run without an end of rows gives up
 
 
@@ -120,16 +119,8 @@ class Pipeline:
         for node in nodes:
             if node.start():
                 selector.register(node.output, selectors.EVENT_READ, node)
-        if len(nodes) == len(processes):
-            self._check_nodes(nodes)
-
-    @staticmethod
-    def _check_nodes(nodes):
-        """Raises GaveUp where all workers are nodes, and none is there or comes back."""
-        if all(node.gone for node in nodes):
+        if len(nodes) == len(processes) and all(node.gone for node in nodes):
             raise GaveUp(f"no worker is left; {nodes[-1].loss()}")
-        if time.monotonic() - max(node.seen for node in nodes) > _ABSENT_S:
-            raise GaveUp(f"no node has been there for {_ABSENT_S / 60:.0f} minutes; {nodes[-1].loss()}")
 
     def _done(self, count):
         if count is not None and self.fruitless >= _FRUITLESS:

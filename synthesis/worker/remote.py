@@ -11,6 +11,7 @@ from node import ALIVE_S
 SILENT_S = 6 * ALIVE_S  # without a line, a node that was ready counts as lost
 READY_S = 600.0  # the same until it is ready
 MOST_CALLS = 4  # of a node that was never ready; then it is given up
+MOST_AWAY_S = 1800.0  # of a node that was ready; then it is given up
 _FIRST_WAIT_S, _MOST_WAIT_S = 1.0, 60.0  # before a lost node is called again
 
 
@@ -34,10 +35,10 @@ class Remote:
         self.command, self.first = command, _line(packed(settings))
         self.connection, self.ready, self.index, self.row = None, False, None, None
         self.wait, self.start_at, self.answered = _FIRST_WAIT_S, 0.0, 0
-        self.greeted, self.calls = False, 0  # whether it was ready in any call; calls that ended before that
-        self.seen = time.monotonic()  # when a worker last spoke
+        self.calls = 0  # that ended before it was ready in one
+        self.seen = None  # when a worker last spoke; None: never
         self.fault, self.why = "", "is being called"  # of this connection; how the last one ended
-        self.gone = False  # whether it is given up
+        self.refused = self.gone = False  # whether it refuses the run; whether it is given up
 
     def start(self):
         """Calls the node if it is time to. Whether it did."""
@@ -85,9 +86,10 @@ class Remote:
 
     def _is_sign(self, value):
         if "refused" in value:
-            self.gone, self.fault = True, f"refuses the run: {value['refused']}"
+            self.refused = self.gone = True
+            self.fault = f"refuses the run: {value['refused']}"
         if "ready" in value:
-            self.ready = self.greeted = True
+            self.ready = True
         return "index" not in value
 
     def late(self):
@@ -101,11 +103,16 @@ class Remote:
         left = None if self.index is None else (self.index, self.row)
         self.why = self.fault or self._ending()
         self.end()
-        self.calls += not self.greeted
-        self.gone = self.gone or self.calls == MOST_CALLS
+        self.calls += self.seen is None
+        self.gone = self.refused or self._missed()
         self.start_at, self.wait_now = time.monotonic() + self.wait, self.wait
         self.wait = min(2 * self.wait, _MOST_WAIT_S)
         return left
+
+    def _missed(self):
+        if self.seen is None:
+            return self.calls == MOST_CALLS
+        return time.monotonic() - self.seen >= MOST_AWAY_S
 
     def _ending(self):
         if not self.late():
@@ -115,11 +122,13 @@ class Remote:
 
     def loss(self):
         """What became of the lost connection and what follows, in words."""
-        if self.calls == MOST_CALLS:
-            return f"{self.command}: {self.why}; it is given up: no worker was ready in {self.calls} calls"
-        if self.gone:
-            return f"{self.command}: {self.why}"
-        return f"{self.command}: {self.why}; it is called again in {self.wait_now:.0f} s"
+        text = f"{self.command}: {self.why}"
+        if self.refused:
+            return text
+        if not self.gone:
+            return f"{text}; it is called again in {self.wait_now:.0f} s"
+        missed = f"ready in {self.calls} calls" if self.seen is None else f"there for {MOST_AWAY_S / 60:.0f} minutes"
+        return f"{text}; it is given up: no worker was {missed}"
 
     def end(self):
         """Hangs up; the worker there then ends. Does not wait for it."""

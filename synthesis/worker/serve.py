@@ -82,7 +82,7 @@ class _Away:
     def _end(self):
         self.node.lose()
         print(f"serve: {self.node.command}: {self.node.why}", file=sys.stderr, flush=True)
-        sys.exit(_REFUSED if self.node.gone else 1)
+        sys.exit(_REFUSED if self.node.refused else 1)
 
     def record(self, index, row):
         while select.select([self.node.output], [], [], 0)[0]:

@@ -12,6 +12,7 @@
 #include "actors/commands/bench/bench_parts.hpp"
 #include "actors/commands/bench/learn_on_gpu.hpp"
 #include "actors/commands/bench/learn_on_ranks.hpp"
+#include "actors/commands/option_rules.hpp"
 #include "policy/format/hf_folder.hpp"
 #include "runtime/environment.hpp"
 
@@ -157,6 +158,39 @@ ExitCode bench_learn(const LearnArguments& args) {
   return ExitCode::success;
 }
 
+/// Adds: none of `options` has an effect without `other`.
+void require(std::vector<OptionRule>& rules, const std::vector<std::string>& options,
+             const std::string& other, const std::string& remedy) {
+  for (const std::string& option : options) {
+    rules.push_back({option, OptionRule::Kind::needs, {other}, remedy});
+  }
+}
+
+/// Which options have an effect depends on the device and on the number of ranks.
+std::vector<OptionRule> learn_rules(const LearnArguments& args) {
+  std::vector<OptionRule> rules;
+  const bool gpu = args.device == "cuda";
+  if (gpu) {
+    require(rules, {"--turns", "--action-tokens", "--epochs", "--threads"}, "--device cpu",
+            "on a GPU a trajectory has --tokens in 128 turns, and is used once");
+  } else {
+    require(rules, {"--gpu", "--tokens", "--update", "--offload", "--no-peer"}, "--device cuda",
+            "it belongs to the long trajectory on a GPU");
+  }
+  if (args.gpus > 1) {
+    rules.push_back({"--gpus",
+                     OptionRule::Kind::refuses,
+                     {"--update", "--offload", "--no-peer", "--epochs"},
+                     "steps on one rank and on several are compared, without a peer"});
+  } else if (gpu) {
+    require(rules, {"--steps", "--trajectories"}, "--gpus N", "one GPU trains one trajectory");
+    require(rules, {"--critic", "--offload"}, "--update", "it belongs to that update");
+  } else {
+    require(rules, {"--critic"}, "--gpus N", "one rank on a CPU has a shared critic");
+  }
+  return rules;
+}
+
 void add_gpu(CLI::App& app, LearnArguments& args) {
   LongBenchOptions& options = args.trajectory;
   app.add_option("--device", args.device, "cpu, or cuda for one long trajectory on a GPU")
@@ -165,26 +199,23 @@ void add_gpu(CLI::App& app, LearnArguments& args) {
   app.add_option("--gpu", options.gpu, "Number of the GPU")
       ->capture_default_str()
       ->check(CLI::Range(0, 63));
-  CLI::Option* gpus =
-      app.add_option(
-             "--gpus", args.gpus,
-             "Ranks: the same steps on 1 and on that many GPUs, from --gpu on, or threads of a "
-             "CPU")
-          ->capture_default_str()
-          ->check(CLI::Range(1, 64));
+  app.add_option("--gpus", args.gpus,
+                 "Ranks: the same steps on 1 and on that many GPUs, from --gpu on, or threads of a "
+                 "CPU")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 64));
   app.add_option("--tokens", options.tokens, "Tokens of the trajectory on a GPU, in 128 turns")
       ->capture_default_str()
       ->check(CLI::Range(512, 1 << 24));
   app.add_flag("--update", options.update,
                "On a GPU: a whole PPO update of policy and critic, too (92 GiB for 1.7B "
-               "parameters and 131,072 tokens)")
-      ->excludes(gpus);
+               "parameters and 131,072 tokens)");
   app.add_option("--critic", args.critic,
-                 "Critic of that update: separate, or shared with the policy")
+                 "Critic of that update, or of --gpus: separate, or shared with the policy")
       ->capture_default_str()
       ->check(CLI::IsMember({"separate", "shared"}));
   app.add_flag("--offload", options.offload,
-               "Of that update: kept prefixes and layer inputs in host memory");
+               "In that update, keep prefixes and layer inputs in host memory");
   app.add_flag("--no-peer", options.no_peer, "On a GPU: do not run transformers");
 }
 
@@ -229,7 +260,10 @@ Command bench_learn_part() {
             add_shape(app, *args);
             app.add_flag("--json", args->json, "Print one JSON object on standard output");
             app.footer(learn_footer);
-            return [args] { return bench_learn(*args); };
+            return [args, &app] {
+              const auto checked = check_options(app, learn_rules(*args));
+              return checked ? bench_learn(*args) : report(checked.error());
+            };
           }};
 }
 

@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
-#include <tuple>
 
 #include "actors/commands/baselines_option.hpp"
 #include "actors/commands/check/check_profile.hpp"
@@ -89,58 +88,66 @@ std::vector<OptionRule> check_rules() {
            "nothing is timed"}};
 }
 
+void add_subject(CLI::App& app, CheckArguments& args) {
+  app.add_option("DIR", args.place,
+                 "Folder with reference.py and solution/. With --task: the solution's folder, or\n"
+                 "its one file (kernel.cpp or model_new.py, under any name)")
+      ->type_name("")
+      ->required();
+  app.add_option("--task", args.task, "Task file in KernelBench's format")->type_name("FILE");
+  app.add_option("--contract", args.contract,
+                 "cpu, device or host. Default: host for a *.py file or a folder with\n"
+                 "model_new.py, device for a folder with plan.toml or kernels.cu, else cpu");
+  app.add_option("--numerics", args.numerics,
+                 "Bound on errors. paper: 1e-2, absolute and relative, on 5 input sets, to\n"
+                 "compare with published numbers")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"strict", "paper"}));
+}
+
+/// What is done with the kernel, and what is written about it.
+void add_work(CLI::App& app, CheckArguments& args) {
+  app.add_flag("--json", args.json, "Print one JSON object on standard output");
+  app.add_flag("--explain", args.explain,
+               "Contract device: print what would be launched; run nothing");
+  app.add_flag("--compile-only", args.compile_only, "Compile and inspect; run nothing");
+  app.add_flag("--verify-only", args.verify_only, "Compile and verify; time nothing");
+  app.add_option("--profile", args.profile,
+                 "On a GPU: write the kernels that ran, beside those of eager and\n"
+                 "torch.compile, to FILE as JSON. Only for a correct solution")
+      ->type_name("FILE");
+  app.add_option("--trace", args.trace,
+                 "On a GPU: write the same kernels to FILE as a trace for ui.perfetto.dev")
+      ->type_name("FILE");
+}
+
+void add_place(CLI::App& app, CheckArguments& args) {
+  app.add_option("--gpu", args.gpu, "Number of the GPU for contracts device and host")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 63));
+  add_baselines_option(app, args.baselines);
+  app.add_option("--timeout", args.timeout_s, "Seconds for the whole evaluation")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 86'400));
+  app.add_option("--keep", args.keep_s,
+                 "Seconds that the sandbox stays ready for the next check, with torch, the\n"
+                 "task and its compiled baselines in memory; 0: it ends with this command")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 3'600));
+}
+
 }  // namespace
 
 Command check_command() {
-  return {
-      "check", "Judge one kernel: is it correct, and how fast?",
-      [](CLI::App& app) -> std::function<ExitCode()> {
-        auto args = std::make_shared<CheckArguments>();
-        app.add_option(
-               "DIR", args->place,
-               "Folder with reference.py and solution/. With --task: the solution's folder, or\n"
-               "its one file (kernel.cpp or model_new.py, under any name)")
-            ->type_name("")
-            ->required();
-        app.add_option("--task", args->task, "Task file in KernelBench's format")
-            ->type_name("FILE");
-        app.add_option("--contract", args->contract,
-                       "cpu, device or host. Default: host for a *.py file or a folder with\n"
-                       "model_new.py, device for a folder with plan.toml or kernels.cu, else cpu");
-        app.add_option("--numerics", args->numerics,
-                       "Bound on errors. paper: 1e-2, absolute and relative, on 5 input sets, to\n"
-                       "compare with published numbers")
-            ->capture_default_str()
-            ->check(CLI::IsMember({"strict", "paper"}));
-        app.add_flag("--json", args->json, "Print one JSON object on standard output");
-        app.add_flag("--explain", args->explain,
-                     "Contract device: print what would be launched; run nothing");
-        app.add_flag("--compile-only", args->compile_only, "Compile and inspect; run nothing");
-        app.add_flag("--verify-only", args->verify_only, "Compile and verify; time nothing");
-        for (const auto& [name, file, about] :
-             {std::tuple{"--profile", &args->profile,
-                         "On a GPU: write the kernels that ran, beside those of eager and\n"
-                         "torch.compile, to FILE as JSON. Only for a correct solution"},
-              std::tuple{
-                  "--trace", &args->trace,
-                  "On a GPU: write the same kernels to FILE as a trace for ui.perfetto.dev"}}) {
-          app.add_option(name, *file, about)->type_name("FILE");
-        }
-        app.add_option("--gpu", args->gpu, "Number of the GPU for contracts device and host")
-            ->capture_default_str()
-            ->check(CLI::Range(0, 63));
-        add_baselines_option(app, args->baselines);
-        app.add_option("--timeout", args->timeout_s, "Seconds for the whole evaluation")
-            ->capture_default_str()
-            ->check(CLI::Range(1, 86'400));
-        app.add_option("--keep", args->keep_s,
-                       "Seconds that the sandbox stays ready for the next check, with torch, the\n"
-                       "task and its compiled baselines in memory; 0: it ends with this command")
-            ->capture_default_str()
-            ->check(CLI::Range(0, 3'600));
-        app.footer(footer);
-        return with_rules(app, check_rules(), [args] { return check(*args); });
-      }};
+  return {"check", "Judge one kernel: is it correct, and how fast?",
+          [](CLI::App& app) -> std::function<ExitCode()> {
+            auto args = std::make_shared<CheckArguments>();
+            add_subject(app, *args);
+            add_work(app, *args);
+            add_place(app, *args);
+            app.footer(footer);
+            return with_rules(app, check_rules(), [args] { return check(*args); });
+          }};
 }
 
 }  // namespace warpsmith::actors

@@ -54,16 +54,6 @@ std::string host_device_text(const EvaluateCall& call) {
          std::string(call.task.device == DeviceClass::cuda ? "a GPU" : "the CPU");
 }
 
-/// Adds what to do about times that other work on this machine disturbed.
-Judgement with_advice(Judgement judgement) {
-  auto* failure = std::get_if<InfraFailure>(&judgement);
-  if (failure == nullptr || failure->kind != InfraKind::noise) return judgement;
-  failure->detail +=
-      "\n  three attempts gave no stable times: end other work on this machine and check again, "
-      "or judge correctness alone with --verify-only";
-  return judgement;
-}
-
 Judgement judge_on(const sandbox::SandboxOptions& slot, const EvaluateCall& call, seconds budget,
                    const std::shared_ptr<sandbox::EndSwitch>& ender,
                    const std::function<void(const std::string&)>& progress) {
@@ -81,6 +71,15 @@ Judgement judge_on(const sandbox::SandboxOptions& slot, const EvaluateCall& call
 }
 
 }  // namespace
+
+Judgement with_advice(Judgement judgement) {
+  auto* failure = std::get_if<InfraFailure>(&judgement);
+  if (failure == nullptr || failure->kind != InfraKind::noise) return judgement;
+  failure->detail +=
+      "\n  three attempts gave no stable times: end other work on this machine and check again, "
+      "or judge correctness alone with --verify-only";
+  return judgement;
+}
 
 Result<Judgement> judge_call(const CheckArguments& args, const EvaluateCall& call,
                              const std::shared_ptr<sandbox::EndSwitch>& ender,

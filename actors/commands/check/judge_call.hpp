@@ -19,4 +19,7 @@ Result<Judgement> judge_call(const CheckArguments& args, const EvaluateCall& cal
                              const std::shared_ptr<sandbox::EndSwitch>& ender,
                              const std::function<void(const std::string&)>& progress);
 
+/// Adds what to do about times that other work on this machine disturbed.
+Judgement with_advice(Judgement judgement);
+
 }  // namespace warpsmith::actors

@@ -214,68 +214,72 @@ std::vector<OptionRule> eval_rules() {
       {"--mix-stacks", Kind::needs, {"--against", "--resume"}, "there is nothing to compare with"}};
 }
 
+void add_policy(CLI::App& app, EvalArguments& args) {
+  app.add_option("CONFIG", args.config, "Configuration file (TOML) with the model and the tasks")
+      ->type_name("");
+  app.add_option("--model", args.model,
+                 "Model folder in Hugging Face layout, instead of the configured one")
+      ->type_name("FOLDER");
+  add_overrides(app, args.overrides);
+  app.add_option("--samples", args.samples, "Samples per task (default: 16; 1 with --greedy)")
+      ->check(CLI::Range(1, 100'000));
+  app.add_flag("--greedy", args.greedy, "Take the likeliest token every time");
+  app.add_flag("--training-tasks", args.training_tasks,
+               "Use the training tasks instead of the held-out ones");
+  app.add_option("--against", args.against,
+                 "Output of an earlier `eval --json`: adds the difference of mean rewards and pass "
+                 "rates\n"
+                 "and its paired bootstrap interval (95 %); with a suite: an earlier run")
+      ->type_name("FILE|RUN");
+}
+
+void add_suite(CLI::App& app, EvalArguments& args) {
+  app.add_option("--suite", args.suite,
+                 "Evaluate every task below this folder, in levels by its sub-folders\n"
+                 "(KernelBench's layout), and write a table: report.csv, .json, .html")
+      ->type_name("DIR");
+  app.add_option("--solutions", args.solutions,
+                 "Judge recorded solutions instead of sampling: DIR/TASK/ holds the files of\n"
+                 "one, DIR/TASK/1/, DIR/TASK/2/ … those of several. TASK is the name of the\n"
+                 "task's file without .py, as the report shows it")
+      ->type_name("DIR");
+  app.add_option("--resume", args.resume, "Sample what a killed evaluation of a suite lacks")
+      ->type_name("RUN");
+  app.add_option("--report", args.report,
+                 "Print and write the table of an evaluated suite again; samples nothing")
+      ->type_name("RUN");
+  app.add_flag("--mix-stacks", args.mix_stacks,
+               "With --suite, --resume or --report: compare or continue although GPU,\n"
+               "driver, torch, lane or numerics differ; the table names both");
+}
+
+const char* const eval_footer =
+    "Examples:\n"
+    "  warpsmith eval configs/quickstart.toml --greedy\n"
+    "  warpsmith eval configs/quickstart.toml --model runs/RUN/checkpoints/step-35\n"
+    "  warpsmith eval configs/suites/kernelbench.toml --suite KernelBench/KernelBench\n"
+    "  warpsmith eval configs/quickstart.toml --suite configs/tasks/micro/reduction \\\n"
+    "    --solutions configs/tasks/micro/kernels/cpu --samples 1\n"
+    "  warpsmith eval --resume runs/RUN\n"
+    "Exit codes: 0 all samples were judged; 2 bad input; 3 samples are missing, because they\n"
+    "were dropped or run.time_limit (24 h unless --set) ended the evaluation; 130 stopped by\n"
+    "Ctrl-C. If samples are missing, the figures cover those that there are, and say how many.\n"
+    "Refused tasks give 2; with a suite they are listed, count for no figure and give 0.\n"
+    "--report gives 0 whatever it shows.";
+
 }  // namespace
 
 Command eval_command() {
-  return {
-      "eval", "Measure a policy on held-out tasks", [](CLI::App& app) -> std::function<ExitCode()> {
-        auto args = std::make_shared<EvalArguments>();
-        app.add_option("CONFIG", args->config,
-                       "Configuration file (TOML) with the model and the tasks")
-            ->type_name("");
-        app.add_option("--model", args->model,
-                       "Model folder in Hugging Face layout, instead of the configured one")
-            ->type_name("FOLDER");
-        add_overrides(app, args->overrides);
-        app.add_option("--samples", args->samples,
-                       "Samples per task (default: 16; 1 with --greedy)")
-            ->check(CLI::Range(1, 100'000));
-        app.add_flag("--greedy", args->greedy, "Take the likeliest token every time");
-        app.add_flag("--training-tasks", args->training_tasks,
-                     "Use the training tasks instead of the held-out ones");
-        app.add_option("--against", args->against,
-                       "Output of an earlier `eval --json`: adds the difference of mean rewards "
-                       "and pass rates\n"
-                       "and its paired bootstrap interval (95 %); with a suite: an earlier run")
-            ->type_name("FILE|RUN");
-        app.add_option("--suite", args->suite,
-                       "Evaluate every task below this folder, in levels by its sub-folders\n"
-                       "(KernelBench's layout), and write a table: report.csv, .json, .html")
-            ->type_name("DIR");
-        app.add_option(
-               "--solutions", args->solutions,
-               "Judge recorded solutions instead of sampling: DIR/TASK/ holds the files of\n"
-               "one, DIR/TASK/1/, DIR/TASK/2/ … those of several. TASK is the name of the\n"
-               "task's file without .py, as the report shows it")
-            ->type_name("DIR");
-        app.add_option("--resume", args->resume, "Sample what a killed evaluation of a suite lacks")
-            ->type_name("RUN");
-        app.add_option("--report", args->report,
-                       "Print and write the table of an evaluated suite again; samples nothing")
-            ->type_name("RUN");
-        app.add_flag("--mix-stacks", args->mix_stacks,
-                     "With --suite, --resume or --report: compare or continue although GPU,\n"
-                     "driver, torch, lane or numerics differ; the table names both");
-        app.add_flag("--json", args->json, "Print one JSON object on standard output");
-        app.add_flag("--quiet", args->quiet, "Print no progress");
-        app.footer(
-            "Examples:\n"
-            "  warpsmith eval configs/quickstart.toml --greedy\n"
-            "  warpsmith eval configs/quickstart.toml --model runs/RUN/checkpoints/step-35\n"
-            "  warpsmith eval configs/suites/kernelbench.toml --suite KernelBench/KernelBench\n"
-            "  warpsmith eval configs/quickstart.toml --suite configs/tasks/micro/reduction \\\n"
-            "    --solutions configs/tasks/micro/kernels/cpu --samples 1\n"
-            "  warpsmith eval --resume runs/RUN\n"
-            "Exit codes: 0 all samples were judged; 2 bad input; 3 samples are missing, because "
-            "they\n"
-            "were dropped or run.time_limit (24 h unless --set) ended the evaluation; 130 stopped "
-            "by\n"
-            "Ctrl-C. If samples are missing, the figures cover those that there are, and say how "
-            "many.\n"
-            "Refused tasks give 2; with a suite they are listed, count for no figure and give 0.\n"
-            "--report gives 0 whatever it shows.");
-        return with_rules(app, eval_rules(), [args] { return evaluate_what_is_named(*args); });
-      }};
+  return {"eval", "Measure a policy on held-out tasks",
+          [](CLI::App& app) -> std::function<ExitCode()> {
+            auto args = std::make_shared<EvalArguments>();
+            add_policy(app, *args);
+            add_suite(app, *args);
+            app.add_flag("--json", args->json, "Print one JSON object on standard output");
+            app.add_flag("--quiet", args->quiet, "Print no progress");
+            app.footer(eval_footer);
+            return with_rules(app, eval_rules(), [args] { return evaluate_what_is_named(*args); });
+          }};
 }
 
 }  // namespace warpsmith::actors

@@ -24,13 +24,13 @@ struct McpAnswer {
   bool is_error = false;  // the call failed; the text says why
 };
 
-/// What a running call may be told and may tell.
+/// Connects a running call with its client: progress to it, a cancellation from it.
 class CallControl {
  public:
   explicit CallControl(std::function<void(const std::string&)> progress)
       : progress_(std::move(progress)) {}
 
-  /// Tells the client a line of progress, if it asked for that.
+  /// Sends the client a line of progress, if it asked for that.
   void progress(const std::string& line) const { progress_(line); }
   /// Sets what ends the work under way; it is called at once if the call is cancelled already. It
   /// must not block.

@@ -4,8 +4,6 @@
 #include <fcntl.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -107,20 +105,17 @@ Result<void> add_solution(const json& arguments, ToolInput& input) {
 
 Result<std::shared_ptr<GivenFiles>> GivenFiles::write(const json& files) {
   if (auto fits = check_size(files); !fits) return tl::unexpected(fits.error());
-  std::string pattern = (fs::temp_directory_path() / "warpsmith-mcp-XXXXXX").string();
-  if (::mkdtemp(pattern.data()) == nullptr) return fail_with_errno("make", pattern, errno);
-  std::shared_ptr<GivenFiles> given(new GivenFiles(pattern));
+  const fs::path base = fs::temp_directory_path();
+  OwnedFolder::sweep(base);
+  auto folder = OwnedFolder::make(base);
+  if (!folder) return tl::unexpected(std::move(folder.error()));
+  std::shared_ptr<GivenFiles> given(new GivenFiles(std::move(*folder)));
   for (const auto& [name, text] : files.items()) {
-    if (auto written = write_one(given->folder_, name, text); !written) {
+    if (auto written = write_one(given->folder(), name, text); !written) {
       return tl::unexpected(written.error());
     }
   }
   return given;
-}
-
-GivenFiles::~GivenFiles() {
-  std::error_code error;
-  fs::remove_all(folder_, error);
 }
 
 Result<ToolInput> read_tool_input(const json& arguments, const std::vector<fs::path>& places) {

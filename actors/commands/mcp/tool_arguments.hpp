@@ -9,6 +9,7 @@
 
 #include "actors/commands/check_input.hpp"
 #include "runtime/json_text.hpp"
+#include "runtime/run/owned_folder.hpp"
 
 namespace warpsmith::actors {
 
@@ -17,14 +18,11 @@ class GivenFiles {
  public:
   /// Writes the files, {name: text}. Names are relative, without "..".
   static Result<std::shared_ptr<GivenFiles>> write(const nlohmann::json& files);
-  ~GivenFiles();
-  GivenFiles(const GivenFiles&) = delete;
-  GivenFiles& operator=(const GivenFiles&) = delete;
-  const std::filesystem::path& folder() const { return folder_; }
+  std::filesystem::path folder() const { return folder_.path(); }
 
  private:
-  explicit GivenFiles(std::filesystem::path folder) : folder_(std::move(folder)) {}
-  std::filesystem::path folder_;
+  explicit GivenFiles(OwnedFolder folder) : folder_(std::move(folder)) {}
+  OwnedFolder folder_;
 };
 
 /// What a call names.

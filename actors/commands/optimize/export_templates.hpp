@@ -4,7 +4,7 @@
 
 namespace warpsmith::actors {
 
-// Of every package.
+// Texts that every package has.
 extern const char* const export_init;           // PACKAGE/__init__.py
 extern const char* const export_build_head;     // PACKAGE/build.py, before the part of the contract
 extern const char* const export_build_tail;     // and after it

@@ -93,7 +93,7 @@ const Attempt* attempt_for(const AttemptJournal& journal, const FoundSubmission&
   return found == journal.attempts().end() ? nullptr : &*found;
 }
 
-/// Those without an attempt, each content once.
+/// The candidates without an attempt, each content once.
 std::vector<FoundSubmission> still_to_judge(const AttemptJournal& journal,
                                             const std::vector<FoundSubmission>& all) {
   std::vector<FoundSubmission> out;

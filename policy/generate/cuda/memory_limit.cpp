@@ -7,7 +7,7 @@ namespace warpsmith::policy {
 
 double memory_limit(const ModelConfig& model, int64_t batch, double context, double bandwidth) {
   const int64_t element = cuda::element_bytes(cuda::Precision::bf16);
-  // Of an embedding that is not the head too, a step reads a few rows.
+  // A step reads only a few rows of an embedding, unless that is the head too.
   const int64_t unread = model.tied_embeddings ? 0 : model.vocab * model.hidden;
   const auto weights = static_cast<double>((model.parameter_count() - unread) * element);
   const auto token = static_cast<double>(2 * model.layers * model.kv_size() * element);

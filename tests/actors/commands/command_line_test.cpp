@@ -84,6 +84,29 @@ TEST(CommandLineTest, OneGpuIsNotComparedWithItself) {
             "warpsmith: --gpus: expected 2 or more, to compare with one of them, got 1\n");
 }
 
+TEST(CommandLineTest, BenchLearnRefusesOptionsThatItsDeviceDoesNotUse) {
+  using Arguments = std::vector<const char*>;
+  const std::pair<Arguments, const char*> cases[] = {
+      {{"--tokens", "1024"}, "learn: --tokens has no effect without --device cuda: it belongs to"},
+      {{"--gpu", "0"}, "learn: --gpu has no effect without --device cuda"},
+      {{"--offload"}, "learn: --offload has no effect without --device cuda"},
+      {{"--no-peer"}, "learn: --no-peer has no effect without --device cuda"},
+      {{"--critic", "shared"}, "learn: --critic has no effect without --gpus N"},
+      {{"--gpus", "2", "--epochs", "2"}, "learn: --epochs has no effect with --gpus"},
+      {{"--device", "cuda", "--steps", "2"}, "learn: --steps has no effect without --gpus N"},
+      {{"--device", "cuda", "--turns", "2"}, "learn: --turns has no effect without --device cpu"},
+      {{"--device", "cuda", "--offload"}, "learn: --offload has no effect without --update"},
+      {{"--device", "cuda", "--gpus", "2", "--update"},
+       "learn: --update has no effect with --gpus"},
+  };
+  for (auto [arguments, words] : cases) {
+    arguments.insert(arguments.begin(), {"bench", "learn"});
+    const Answer answer = run(arguments);
+    EXPECT_EQ(answer.code, ExitCode::bad_input) << words;
+    EXPECT_THAT(answer.err, HasSubstr(words));
+  }
+}
+
 TEST(CommandLineTest, ToleranceNeedsAnExpectedSpeedUp) {
   const Answer answer = run({"bench", "repeat", "configs/examples/copy", "--within", "0.03"});
   EXPECT_EQ(answer.code, ExitCode::bad_input);

@@ -131,6 +131,22 @@ TEST_F(ComposerTest, GivesUpANodeThatIsNeverThereAndSaysWhy) {
   EXPECT_EQ(composed(7).error().message, given_up.error().message) << "it is not called again";
 }
 
+TEST_F(ComposerTest, GivesUpANodeThatWasThereAndIsAwayTooLong) {
+  settings.node = "ssh far";
+  settings.most_away = milliseconds{50};
+  start();
+  const auto lost = composed_once_there(7);
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().code, ErrorCode::peer_lost) << "it was there just now";
+  with_worker(unreachable + std::string{"1)\n"});
+  const auto given_up = composed_once_there(7);
+  ASSERT_FALSE(given_up);
+  EXPECT_EQ(given_up.error().code, ErrorCode::process_failed);
+  EXPECT_NE(given_up.error().message.find("the node is given up, away for "), std::string::npos)
+      << given_up.error().message;
+  EXPECT_EQ(composed(7).error().message, given_up.error().message) << "it is not called again";
+}
+
 TEST_F(ComposerTest, DoesNotCallANodeAgainThatRefusesTheRun) {
   settings.node = "ssh far";
   with_worker(unreachable + std::string{"2)\n"});
