@@ -76,12 +76,6 @@ nanoseconds middle_of(std::vector<nanoseconds>& times) {
 
 }  // namespace
 
-Failure failure_of(const Fault& fault, const std::string& place) {
-  const bool cut = fault.outcome == VerdictClass::timeout;
-  return {fault.blame, cut ? ErrorCode::timeout : ErrorCode::infrastructure,
-          place + ": " + fault.detail};
-}
-
 Result<ControlMemory> ControlMemory::create() {
   auto memory = MemoryFile::create("control", control_bytes);
   if (!memory) return tl::unexpected(std::move(memory.error()));

@@ -15,21 +15,11 @@
 #include "runtime/result.hpp"
 #include "runtime/verdict.hpp"
 #include "sandbox/commit/control_page.hpp"
+#include "sandbox/failure/fault.hpp"
 #include "sandbox/failure/patience.hpp"
 #include "sandbox/jail/jail.hpp"
 
 namespace warpsmith::sandbox {
-
-/// Why a contestant is of no further use: a failing verdict class and one short sentence. The class
-/// becomes a verdict only where the candidate is to blame.
-struct Fault {
-  VerdictClass outcome = VerdictClass::device_fault;
-  std::string detail;
-  Blame blame = Blame::candidate;
-};
-
-/// The failure for a fault that becomes no verdict.
-Failure failure_of(const Fault& fault, const std::string& place);
 
 /// What the verifier does right before a call starts and right after it reports its end, for a
 /// candidate that may have work resident on a device. The clock runs during both. The second one

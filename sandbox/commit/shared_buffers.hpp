@@ -11,19 +11,13 @@
 #include "runtime/process/memory_file.hpp"
 #include "runtime/result.hpp"
 #include "runtime/task.hpp"
+#include "sandbox/commit/tensor_size.hpp"
 
 namespace warpsmith::sandbox {
 
 /// Bytes of guard zone before and after every tensor: one page, so that an overrun by a vector
 /// or a row lands in it.
 inline constexpr uint64_t guard_bytes = 4096;
-
-/// Bytes of one element.
-uint64_t element_bytes(Dtype dtype);
-/// False for integers and booleans.
-bool is_float(Dtype dtype);
-/// Bytes of a whole tensor.
-uint64_t tensor_bytes(const TensorSpec& spec);
 
 /// Where one tensor lies: in the memory of the outputs if `output`, else in that of the inputs.
 struct BufferSlot {

@@ -8,10 +8,12 @@
 #include <span>
 #include <vector>
 
+#include "sandbox/commit/contestant.hpp"
 #include "sandbox/judge/candidate_calls.hpp"
 #include "sandbox/judge/evaluation.hpp"
 #include "sandbox/judge/phase_clock.hpp"
 #include "sandbox/timing/call_meter.hpp"
+#include "sandbox/timing/clock_log.hpp"
 #include "sandbox/timing/schedule.hpp"
 
 namespace warpsmith::sandbox {

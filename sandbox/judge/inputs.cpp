@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "sandbox/commit/shared_buffers.hpp"
+#include "sandbox/commit/tensor_size.hpp"
 
 namespace warpsmith::sandbox {
 namespace {

@@ -7,7 +7,7 @@
 #include <cassert>
 #include <cstring>
 
-#include "sandbox/commit/shared_buffers.hpp"
+#include "sandbox/commit/tensor_size.hpp"
 
 namespace warpsmith::sandbox {
 namespace {

@@ -12,11 +12,11 @@
 #include "runtime/submission.hpp"
 #include "runtime/task.hpp"
 #include "runtime/verdict.hpp"
-#include "sandbox/commit/contestant.hpp"
+#include "sandbox/failure/fault.hpp"
 #include "sandbox/judge/inputs.hpp"
 #include "sandbox/judge/numerics.hpp"
 #include "sandbox/reference/baseline.hpp"
-#include "sandbox/timing/clock_log.hpp"
+#include "sandbox/timing/clock_record.hpp"
 #include "sandbox/timing/schedule.hpp"
 
 namespace warpsmith::sandbox {

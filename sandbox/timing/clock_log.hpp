@@ -5,24 +5,16 @@
 
 #include <chrono>
 #include <functional>
-#include <vector>
 
 #include "runtime/clock.hpp"
 #include "runtime/cuda/clock_sample.hpp"
+#include "sandbox/timing/clock_record.hpp"
 
 namespace warpsmith::sandbox {
 
 /// A slower reading would let the GPU idle and cool between blocks. Readings wait for the driver's
 /// lock while contexts are created or destroyed, on any GPU.
 inline constexpr std::chrono::milliseconds longest_reading{1};
-
-struct ClockRecord {
-  /// True: one reading before the first block and one after each. False: readings after blocks
-  /// ended with one that took too long; one more followed the last block.
-  bool each_block = false;
-  double first_reading_ms = 0;  // duration of the first reading
-  std::vector<cuda::ClockSample> samples;
-};
 
 /// For the blocks of one evaluation.
 class ClockLog {
