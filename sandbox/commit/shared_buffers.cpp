@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/commit/shared_buffers.hpp"
 
-#include <emmintrin.h>
-
 #include <algorithm>
 #include <cassert>
 #include <charconv>
@@ -146,25 +144,6 @@ std::span<std::byte> SharedBuffers::tensor(uint32_t set, size_t tensor) const {
 CandidateMemory candidate_memory(const SharedBuffers& inputs, const SharedBuffers& outputs) {
   const BufferLayout& layout = inputs.layout();
   return {layout, inputs.fd(), outputs.fd(), layout.input_total(), layout.output_total()};
-}
-
-void stream_copy(std::span<std::byte> to, std::span<const std::byte> from) {
-  assert(to.size() == from.size() && "a copy between equal sizes");
-  const size_t whole = to.size() / sizeof(__m128i);
-  auto* target = reinterpret_cast<__m128i*>(to.data());
-  const auto* source = reinterpret_cast<const __m128i*>(from.data());
-  for (size_t i = 0; i < whole; ++i) _mm_stream_si128(target + i, _mm_loadu_si128(source + i));
-  const size_t done = whole * sizeof(__m128i);
-  if (done < to.size()) std::memcpy(to.data() + done, from.data() + done, to.size() - done);
-  _mm_sfence();
-}
-
-void evict(std::span<const std::byte> bytes) {
-  constexpr size_t line = 64;
-  if (bytes.empty()) return;
-  for (size_t at = 0; at < bytes.size(); at += line) _mm_clflush(bytes.data() + at);
-  _mm_clflush(bytes.data() + bytes.size() - 1);
-  _mm_mfence();
 }
 
 }  // namespace warpsmith::sandbox

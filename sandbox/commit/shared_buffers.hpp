@@ -11,6 +11,7 @@
 #include "runtime/process/memory_file.hpp"
 #include "runtime/result.hpp"
 #include "runtime/task.hpp"
+#include "sandbox/commit/cold_copy.hpp"
 #include "sandbox/commit/tensor_size.hpp"
 
 namespace warpsmith::sandbox {
@@ -118,12 +119,5 @@ CandidateMemory candidate_memory(const SharedBuffers& inputs, const SharedBuffer
 
 /// Whether `memory` holds at least `bytes` and not far more; else it must be made anew.
 bool fits(const std::shared_ptr<const MemoryFile>& memory, uint64_t bytes);
-
-/// Copies with non-temporal stores, so that the written lines are not left in the caches.
-/// Requires equal sizes and a destination aligned to 64 bytes.
-void stream_copy(std::span<std::byte> to, std::span<const std::byte> from);
-
-/// Takes every line that holds one of the bytes out of the caches of all cores.
-void evict(std::span<const std::byte> bytes);
 
 }  // namespace warpsmith::sandbox

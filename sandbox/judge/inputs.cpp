@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "sandbox/commit/cold_copy.hpp"
 #include "sandbox/commit/tensor_size.hpp"
 
 namespace warpsmith::sandbox {
