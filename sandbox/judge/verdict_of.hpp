@@ -35,7 +35,7 @@ struct TimedBlock {
   double candidate_ms = 0, eager_ms = 0, compile_ms = 0;
   double candidate_elapsed_ms = 0;  // by the clock alone; only recorded
   double candidate_clock_ms = 0;    // by the clock alone, no-op subtracted
-  double candidate_waited_ms = 0;   // runnable behind other processes; only recorded on a CPU
+  double candidate_waited_ms = 0;   // runnable behind others; decides nothing on a CPU
   Block order{};
   std::map<Baseline, double> further_ms;  // for those still timed
 };

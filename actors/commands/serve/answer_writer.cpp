@@ -10,8 +10,7 @@ namespace {
 // Between two looks whether the client is still there.
 constexpr std::chrono::milliseconds look{250};
 
-// The least time between two events of a stream. Waking each stream for each token slows the
-// engine.
+// The least time between two events of a stream, so that the engine wakes fewer threads at a step.
 constexpr std::chrono::milliseconds pace{10};
 
 ApiError out_of_time() {
