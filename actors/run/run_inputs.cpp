@@ -165,7 +165,7 @@ void add_random_weights(RunInputs& inputs) {
 Result<void> add_critic(RunInputs& inputs) {
   const CriticConfig& c = inputs.config.learner.critic;
   if (c.folder.empty()) return {};
-  auto critic = policy::read_critic(c.folder, inputs.model, c.kind);
+  auto critic = policy::read_critic(c.folder, inputs.model, c);
   if (!critic) return tl::unexpected(std::move(critic.error()));
   inputs.critic = std::make_shared<const policy::CriticWeights>(std::move(*critic));
   return {};

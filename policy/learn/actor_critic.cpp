@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "policy/learn/surprise.hpp"
 #include "policy/model/log_probs.hpp"
 
 namespace warpsmith::policy {
@@ -39,8 +40,10 @@ at::Tensor hidden_rows(const Transformer& body, const ActionPack& plan, bool wit
 ActorCritic::ActorCritic(Transformer actor, const CriticConfig& critic, double temperature)
     : actor_(std::move(actor)),
       critic_(critic_of(actor_, critic.kind)),
-      head_(make_value_head(actor_.config(), wide_options(actor_.weights().embed))),
+      head_(make_value_head(head_width(actor_.config(), critic),
+                            wide_options(actor_.weights().embed))),
       stop_gradient_(critic.stop_gradient),
+      surprise_(critic.surprise),
       temperature_(temperature) {
   require_grad();
 }
@@ -49,8 +52,10 @@ ActorCritic::ActorCritic(Transformer actor, const CriticConfig& critic, double t
                          const LoraConfig& lora, uint64_t seed)
     : actor_(std::move(actor)),
       critic_(critic_of(actor_, critic.kind)),
-      head_(make_value_head(actor_.config(), wide_options(actor_.weights().embed))),
+      head_(make_value_head(head_width(actor_.config(), critic),
+                            wide_options(actor_.weights().embed))),
       stop_gradient_(critic.stop_gradient),
+      surprise_(critic.surprise),
       temperature_(temperature) {
   ModelWeights merged = actor_.weights().converted(at::TensorOptions());  // no leaves
   lora_.emplace(lora, merged, seed);
@@ -97,8 +102,13 @@ void ActorCritic::refresh() {
   if (critic_) critic_->refresh();
 }
 
+at::Tensor ActorCritic::surprise_of(std::span<const HeldTrajectory* const> pack) const {
+  return surprise_ ? surprise_rows(pack) : at::Tensor();
+}
+
 at::Tensor ActorCritic::evaluate_values(std::span<const HeldTrajectory* const> pack) const {
-  return head_.values(hidden_rows(*critic_, plan_of(pack), true));
+  return head_.values(hidden_rows(critic_body(), plan_of(pack), has_own_critic_body()),
+                      surprise_of(pack));
 }
 
 TokenEvaluation ActorCritic::evaluate_policy(std::span<const HeldTrajectory* const> pack,
@@ -116,16 +126,16 @@ TokenEvaluation ActorCritic::evaluate(std::span<const HeldTrajectory* const> pac
   }
   const ActionPack plan = plan_of(pack);
   const at::Tensor rows = hidden_rows(actor_, plan, reach == Reach::everything);
-  return score(rows, stop_gradient_ ? rows.detach() : rows, plan.targets);
+  return score(rows, {stop_gradient_ ? rows.detach() : rows, surprise_of(pack)}, plan.targets);
 }
 
-TokenEvaluation ActorCritic::score(const at::Tensor& policy_rows, const at::Tensor& value_rows,
+TokenEvaluation ActorCritic::score(const at::Tensor& policy_rows, const CriticRows& critic,
                                    const at::Tensor& targets) const {
   const LogProbOptions how{.temperature = temperature_};
   const TokenLogProbs policy =
       token_log_probs(policy_rows, actor_.head(), targets.to(policy_rows.device()), how);
   return {policy.log_probs, policy.entropy,
-          value_rows.defined() ? head_.values(value_rows) : at::Tensor()};
+          critic.hidden.defined() ? head_.values(critic.hidden, critic.surprise) : at::Tensor()};
 }
 
 at::Tensor log_probs_under(const Transformer& model, std::span<const HeldTrajectory* const> pack,

@@ -25,6 +25,12 @@ struct TokenEvaluation {
   at::Tensor value;
 };
 
+/// Inputs of the critic's head for N action tokens.
+struct CriticRows {
+  at::Tensor hidden;    // (N, H)
+  at::Tensor surprise;  // (N, surprise_width) where the critic reads it, else undefined
+};
+
 /// Which networks get gradients.
 enum class Reach : uint8_t {
   everything,
@@ -72,8 +78,8 @@ class ActorCritic {
   /// Call it after each change of the parameters; see Transformer::refresh.
   void refresh();
 
-  /// The critic's values (N) of whole trajectories in one packed forward pass, with gradients if
-  /// autograd is on. Only for a critic with a body of its own.
+  /// The critic's values (N) of whole trajectories in one packed forward pass. With gradients if
+  /// autograd is on; a shared trunk gets none.
   at::Tensor evaluate_values(std::span<const HeldTrajectory* const> pack) const;
   /// Scores whole trajectories in one packed forward pass of each network, with gradients if
   /// autograd is on.
@@ -82,19 +88,23 @@ class ActorCritic {
   /// The policy's scores alone; `value` stays undefined.
   TokenEvaluation evaluate_policy(std::span<const HeldTrajectory* const> pack, Reach reach) const;
 
-  /// Scores from hidden rows (N, H) of policy and critic; `targets` (N) are the tokens after them.
-  /// Without `value_rows`, `value` stays undefined.
-  TokenEvaluation score(const at::Tensor& policy_rows, const at::Tensor& value_rows,
+  /// Scores from hidden rows (N, H) of the policy and the inputs of the critic's head; `targets`
+  /// (N) are the tokens after them. Without hidden rows of the critic, `value` stays undefined.
+  TokenEvaluation score(const at::Tensor& policy_rows, const CriticRows& critic,
                         const at::Tensor& targets) const;
+  /// Whether the critic's head takes surprise_rows after the hidden state.
+  bool reads_surprise() const { return surprise_; }
 
  private:
   void require_grad();
+  at::Tensor surprise_of(std::span<const HeldTrajectory* const> pack) const;
 
   Transformer actor_;
   std::optional<Lora> lora_;  // of the actor, whose weights are the merged ones then
   std::optional<Transformer> critic_;
   ValueHead head_;
   bool stop_gradient_;
+  bool surprise_;
   double temperature_;
 };
 

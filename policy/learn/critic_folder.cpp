@@ -8,6 +8,7 @@
 
 #include "policy/format/hf_folder.hpp"
 #include "policy/format/safetensors.hpp"
+#include "policy/learn/surprise.hpp"
 
 namespace warpsmith::policy {
 namespace {
@@ -16,8 +17,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* head_file = "value_head.safetensors";
 constexpr const char* remedy =
-    "; set learner.critic.folder to a critic of this model and this learner.critic.kind, or leave "
-    "it empty";
+    "; set learner.critic.folder to a critic of this model with this learner.critic.kind and "
+    "learner.critic.surprise, or leave it empty";
 
 /// Adds the remedy to an error that names its file.
 tl::unexpected<Error> unfit(Error error) {
@@ -42,13 +43,13 @@ Result<ModelWeights> read_body(const fs::path& folder, const ModelConfig& config
 }  // namespace
 
 Result<CriticWeights> read_critic(const fs::path& folder, const ModelConfig& config,
-                                  CriticKind kind) {
+                                  const CriticConfig& how) {
   const auto map = read_safetensors(folder / head_file);
   if (!map) return unfit(map.error());
-  auto head = value_head_from_map(config, *map);
+  auto head = value_head_from_map(head_width(config, how), *map);
   if (!head) return unfit(folder / head_file, std::move(head.error()));
   CriticWeights critic{std::move(*head), std::nullopt};
-  if (kind == CriticKind::shared) return critic;
+  if (how.kind == CriticKind::shared) return critic;
   auto body = read_body(folder, config);
   if (!body) return tl::unexpected(std::move(body.error()));
   critic.body = std::move(*body);

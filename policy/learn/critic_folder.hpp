@@ -17,11 +17,11 @@ struct CriticWeights {
   std::optional<ModelWeights> body;  // only of a separate critic
 };
 
-/// Reads a critic for models of shape `config`. The error names the file, what was expected and
-/// what to do: `not_found` without a head or, for a separate critic, without a body; `parse_failed`
-/// for another shape.
+/// Reads a critic as `critic` describes it, for models of shape `config`. The error names the file,
+/// what was expected and what to do: `not_found` without a head or, for a separate critic, without
+/// a body; `parse_failed` for another shape.
 Result<CriticWeights> read_critic(const std::filesystem::path& folder, const ModelConfig& config,
-                                  CriticKind kind);
+                                  const CriticConfig& critic);
 
 /// Copies `from` into the storage of the networks' critic.
 void assign_critic(ActorCritic& networks, const CriticWeights& from);

@@ -6,6 +6,8 @@
 
 #include <array>
 
+#include "policy/learn/surprise.hpp"
+
 namespace warpsmith::policy {
 namespace {
 
@@ -67,6 +69,8 @@ void KeptPrefix::extend(const ActorCritic& networks, HeldTrajectory& held, Weigh
   const at::Tensor value_rows =
       critic_ ? continue_body(networks.critic_body(), *critic_, critic_last_, held) : rows;
   const std::vector<int64_t> actions = action_positions(held, held.scored);
+  const at::Tensor surprise =
+      networks.reads_surprise() ? surprise_rows(surprises(held, held.scored)) : at::Tensor();
   held.scored = held.size();
   if (actions.empty()) return;
   std::vector<int64_t> from;
@@ -76,8 +80,9 @@ void KeptPrefix::extend(const ActorCritic& networks, HeldTrajectory& held, Weigh
     targets.push_back(held.tokens[static_cast<size_t>(t)]);
   }
   const at::Tensor at = index_tensor(from).to(rows.device());
-  const TokenEvaluation scored = networks.score(
-      rows.index_select(0, at), value_rows.index_select(0, at), index_tensor(targets));
+  const CriticRows critic{value_rows.index_select(0, at), surprise};
+  const TokenEvaluation scored =
+      networks.score(rows.index_select(0, at), critic, index_tensor(targets));
   const bool exact = oldest_updates_ == mark.updates;
   record_values(held, actions, scored.value);
   record_log_probs(held, actions, scored.log_prob, exact ? mark : WeightsMark{.published = false});

@@ -53,10 +53,10 @@ Result<void> load_policy(const fs::path& folder, const std::optional<LoraOrigin>
   return load_into(folder, networks.actor());
 }
 
-Result<void> load_head(const fs::path& file, const ModelConfig& config, ValueHead& head) {
+Result<void> load_head(const fs::path& file, ValueHead& head) {
   auto map = read_safetensors(file);
   if (!map) return tl::unexpected(map.error());
-  auto read = value_head_from_map(config, *map);
+  auto read = value_head_from_map(head.weight.size(1), *map);
   if (!read) return fail(file.string(), read.error());
   const at::NoGradGuard no_grad;
   head.weight.copy_(read->weight);
@@ -119,7 +119,7 @@ Result<void> restore_checkpoint(TrainerState& state, const fs::path& folder, uin
     if (auto r = load_into(critic, networks.critic_body()); !r) return r;
   }
   const fs::path head = critic / "value_head.safetensors";
-  if (auto r = load_head(head, networks.config(), networks.value_head()); !r) return r;
+  if (auto r = load_head(head, networks.value_head()); !r) return r;
   if (reference && !state.lora) {
     if (auto r = load_into(folder / "reference", *reference); !r) return r;
   }

@@ -69,6 +69,7 @@ void describe_critic(Fields& fields, CriticConfig& c) {
   fields.real("value_clip", c.value_clip, weight);
   fields.integer("value_warmup", c.value_warmup, {.low = 0, .high = 1 << 20});
   fields.flag("prompt_baseline", c.prompt_baseline);
+  fields.flag("surprise", c.surprise);
 }
 
 void describe_optimizer(Fields& fields, OptimizerConfig& c) {

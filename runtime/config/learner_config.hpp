@@ -95,6 +95,7 @@ struct CriticConfig {
   double value_clip = 0.0;       // V is clipped to this far from its first prediction; 0: off
   int64_t value_warmup = 0;      // first steps, which train the critic alone
   bool prompt_baseline = false;  // the critic predicts the difference to the prompt's mean reward
+  bool surprise = false;  // the head also reads how unlikely the least likely token so far was
 };
 
 /// [learner.optimizer]: AdamW and its schedule.

@@ -49,7 +49,7 @@ Result<policy::ActorCritic> make_networks(const RunConfig& config) {
   policy::ActorCritic networks{policy::placed(model->config(), model->weights(), config.learner), c,
                                config.generator.temperature};
   if (c.folder.empty()) return networks;
-  const auto critic = policy::read_critic(c.folder, model->config(), c.kind);
+  const auto critic = policy::read_critic(c.folder, model->config(), c);
   if (!critic) return tl::unexpected(critic.error());
   policy::assign_critic(networks, *critic);
   return networks;

@@ -112,17 +112,9 @@ std::vector<ValueStage::Pack> ValueStage::packs_of(const std::vector<size_t>& in
 }
 
 at::Tensor ValueStage::values_of(const Pack& pack) const {
-  std::vector<MaskedTokens> sequences;
-  for (const size_t i : pack)
-    sequences.push_back({examples_[i].held.tokens, examples_[i].held.mask});
-  const ActionPack plan = plan_actions(sequences);
-  at::Tensor rows;
-  {
-    const at::AutoGradMode mode{at::GradMode::is_enabled() && networks_.has_own_critic_body()};
-    const at::Tensor hidden = networks_.critic_body().forward(plan.batch);
-    rows = hidden.index_select(0, plan.rows.to(hidden.device()));
-  }
-  return networks_.value_head().values(rows);
+  std::vector<const HeldTrajectory*> held;
+  for (const size_t i : pack) held.push_back(&examples_[i].held);
+  return networks_.evaluate_values(held);
 }
 
 std::vector<float> ValueStage::targets_of(const Pack& pack, const at::Tensor& values) const {

@@ -13,9 +13,12 @@ namespace {
 class StreamingForwardTest : public testing::TestWithParam<CriticKind> {
  protected:
   StreamingForwardTest()
-      : networks_(tiny_config(), tiny_weights(1), {.kind = GetParam()}, 1.0),
+      : networks_(tiny_config(), tiny_weights(1), {.kind = GetParam(), .surprise = true}, 1.0),
         played_(TinyWorld{5}.play(
-            {{}, std::make_shared<const ModelWeights>(networks_.actor().weights().clone())})) {}
+            {{}, std::make_shared<const ModelWeights>(networks_.actor().weights().clone())})) {
+    const at::NoGradGuard no_grad;
+    networks_.value_head().weight.fill_(0.1);
+  }
 
   void change_weights() {
     const at::NoGradGuard no_grad;

@@ -27,6 +27,7 @@ class TrainerCheckpointTest : public testing::Test {
     s.learner.optimizer.critic_learning_rate = 1e-2;
     s.learner.critic.kind = CriticKind::separate;
     s.learner.critic.prompt_baseline = true;
+    s.learner.critic.surprise = true;
     s.learner.advantage.running_scale = true;
     s.learner.loss.kl = 0.01;
     return s;

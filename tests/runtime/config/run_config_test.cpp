@@ -152,7 +152,7 @@ TEST(RunConfigTest, EffectiveConfigurationReadsBackToItself) {
       {"run.mode=sync"},
       {"learner.advantage.lambda_alpha=0.05"},
       {"learner.advantage.lambda=0.9", "learner.advantage.running_scale=true",
-       "learner.critic.prompt_baseline=true"},
+       "learner.critic.prompt_baseline=true", "learner.critic.surprise=true"},
       {"learner.critic.kind=shared", "learner.critic.stop_gradient=true",
        "learner.critic.value_clip=0.2"},
       {"learner.loss.dual_clip=3", "learner.loss.sequence_high=2", "learner.overlong.limit=100",

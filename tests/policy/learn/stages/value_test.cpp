@@ -70,6 +70,29 @@ TEST(ValueStageTest, ASharedTrunkStaysThePolicys) {
   EXPECT_FALSE(fs::exists(folder.path() / "model.safetensors")) << "the body belongs to the policy";
 }
 
+/// All tokens are equal; the reward follows from the first action's probability.
+std::vector<ValueExample> surprising_examples(size_t count) {
+  std::vector<ValueExample> all = value_examples(count);
+  for (ValueExample& example : all) {
+    example.held.tokens[0] = example.held.tokens[1] = 8;
+    if (example.reward < 0) example.held.behaviour[1] = -5;
+  }
+  return all;
+}
+
+double best_on_surprising(bool surprise) {
+  const CriticConfig critic{.kind = CriticKind::separate, .surprise = surprise};
+  auto learning = ValueStage::make(value_config(), {tiny_config(), tiny_weights(1), critic, 1.0},
+                                   surprising_examples(100), 3);
+  while (!learning->done()) learning->step();
+  return learning->best_explained_variance();
+}
+
+TEST(ValueStageTest, ReadsHowUnlikelyEarlierTokensWere) {
+  EXPECT_LT(best_on_surprising(false), 0.05) << "the tokens do not show it";
+  EXPECT_GT(best_on_surprising(true), 0.2) << "only the second token can: 0.5 at most";
+}
+
 TEST(ValueStageTest, EndsOnceTheExplainedVarianceNoLongerRises) {
   ValueConfig c = value_config();
   c.patience = 3;
@@ -130,7 +153,7 @@ class CriticFolderTest : public ::testing::Test {
     ASSERT_TRUE(learning.save_best(folder_.path()));
   }
   std::string error(const ModelConfig& model, CriticKind kind) const {
-    const auto read = read_critic(folder_.path(), model, kind);
+    const auto read = read_critic(folder_.path(), model, {.kind = kind});
     return read ? "" : read.error().message;
   }
   test_support::TemporaryFolder folder_;
@@ -138,7 +161,7 @@ class CriticFolderTest : public ::testing::Test {
 
 TEST_F(CriticFolderTest, ATrainerStartsFromIt) {
   make(CriticKind::separate);
-  auto critic = read_critic(folder_.path(), tiny_config(), CriticKind::separate);
+  auto critic = read_critic(folder_.path(), tiny_config(), {.kind = CriticKind::separate});
   ASSERT_TRUE(critic) << critic.error().message;
   ActorCritic with = networks(CriticKind::separate);
   assign_critic(with, *critic);
@@ -152,7 +175,8 @@ TEST_F(CriticFolderTest, ATrainerStartsFromIt) {
   const Trainer trainer{setup, tiny_config(), tiny_weights(1)};
   const test_support::TemporaryFolder saved;
   ASSERT_TRUE(trainer.snapshot()->save(saved.path()));
-  const auto again = read_critic(saved.path() / "critic", tiny_config(), CriticKind::separate);
+  const auto again =
+      read_critic(saved.path() / "critic", tiny_config(), {.kind = CriticKind::separate});
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_EQ(distance(*again->body, *critic->body), 0);
 }
@@ -162,6 +186,9 @@ TEST_F(CriticFolderTest, AnotherShapeIsRefusedWithFileAndRemedy) {
   ModelConfig wider = tiny_config();
   wider.hidden *= 2;
   EXPECT_THAT(error(wider, CriticKind::shared), testing::HasSubstr("value_head.safetensors: "));
+  const auto other = read_critic(folder_.path(), tiny_config(), {.surprise = true});
+  ASSERT_FALSE(other);
+  EXPECT_THAT(other.error().message, testing::HasSubstr("learner.critic.surprise"));
   ModelConfig deeper = tiny_config();
   ++deeper.layers;
   const std::string text = error(deeper, CriticKind::separate);
