@@ -26,6 +26,7 @@ constexpr const char* state_file = "optimizer.safetensors";
 
 std::vector<int64_t> sizes_of(const std::vector<ValueExample>& examples) {
   std::vector<int64_t> sizes;
+  sizes.reserve(examples.size());
   for (const ValueExample& example : examples) sizes.push_back(example.held.useful_length());
   return sizes;
 }
@@ -211,7 +212,7 @@ Result<void> ValueStage::restore(const std::filesystem::path& folder) {
   const auto file = folder / state_file;
   auto state = read_safetensors(file);
   if (!state) return tl::unexpected(state.error());
-  const auto copy = [&](const std::string& name, at::Tensor to) {
+  const auto copy = [&](const std::string& name, const at::Tensor& to) {
     const auto found = state->find(name);
     if (found == state->end() || found->second.sizes() != to.sizes()) return false;
     to.copy_(found->second);
