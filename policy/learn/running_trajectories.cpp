@@ -45,8 +45,9 @@ void RunningTrajectories::score(TrajectoryId id, const ActorCritic& networks, We
   if (running.held.size() == 0 || !running.streams) return;
   if (!running.prefix) running.prefix.emplace(networks);
   make_room(id);
+  if (!beside_) beside_.emplace(networks.actor().computed().embed.device());
   if (running.prefix) {
-    running.prefix->extend(networks, running.held, mark, config_.refresh_prefix);
+    running.prefix->extend(networks, running.held, mark, config_.refresh_prefix, *beside_);
   }
 }
 

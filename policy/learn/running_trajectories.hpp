@@ -56,6 +56,8 @@ class RunningTrajectories {
   int64_t sum(Bytes bytes) const;
 
   LearnerConfig config_;
+  std::optional<SideStream>
+      beside_;  // one for all prefixes, since each stream keeps its own memory
   std::map<TrajectoryId, Running> running_;
   int64_t offloaded_prefixes_ = 0;
   int64_t released_prefixes_ = 0;

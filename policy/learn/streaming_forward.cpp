@@ -57,17 +57,31 @@ at::Tensor KeptPrefix::continue_body(const Transformer& body, SequenceCache& cac
   return rows;
 }
 
+std::array<at::Tensor, 2> KeptPrefix::continue_bodies(const ActorCritic& networks,
+                                                      const HeldTrajectory& held,
+                                                      const SideStream& beside) {
+  if (!critic_) {
+    const at::Tensor rows = continue_body(networks.actor(), policy_, policy_last_, held);
+    return {rows, rows};
+  }
+  critic_->make_room(held.size() - critic_->length());
+  at::Tensor values;
+  const SideStream::Mark valued = beside.run(
+      [&] { values = continue_body(networks.critic_body(), *critic_, critic_last_, held); });
+  const at::Tensor rows = continue_body(networks.actor(), policy_, policy_last_, held);
+  beside.join(valued);
+  return {rows, values};
+}
+
 void KeptPrefix::extend(const ActorCritic& networks, HeldTrajectory& held, WeightsMark mark,
-                        bool refresh) {
+                        bool refresh, const SideStream& beside) {
   const at::NoGradGuard no_grad;
   if (held.size() == held.scored) return;
   if (refresh && oldest_updates_ != mark.updates) restart();
   if (length() == 0) oldest_updates_ = mark.updates;
   // Row r is the hidden state at token first + r, which scores the next token.
   const int64_t first = length() == 0 ? 0 : length() - 1;
-  const at::Tensor rows = continue_body(networks.actor(), policy_, policy_last_, held);
-  const at::Tensor value_rows =
-      critic_ ? continue_body(networks.critic_body(), *critic_, critic_last_, held) : rows;
+  const auto [rows, value_rows] = continue_bodies(networks, held, beside);
   const std::vector<int64_t> actions = action_positions(held, held.scored);
   const at::Tensor surprise =
       networks.reads_surprise() ? surprise_rows(surprises(held, held.scored)) : at::Tensor();

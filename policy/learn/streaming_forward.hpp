@@ -5,6 +5,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <array>
 #include <optional>
 
 #include "policy/learn/actor_critic.hpp"
@@ -28,8 +29,11 @@ class KeptPrefix {
 
   /// Runs the tokens of `held` beyond the kept ones, and fills its proximal log-probabilities and
   /// values from token `scored` on. With `refresh`, recomputes a prefix of older weights first,
-  /// which makes π_p exact; otherwise keeps its keys and values, as the generator does.
-  void extend(const ActorCritic& networks, HeldTrajectory& held, WeightsMark mark, bool refresh);
+  /// which makes π_p exact; otherwise keeps its keys and values, as the generator does. A critic
+  /// with a body of its own computes on `beside`: few queries over a long prefix leave room on a
+  /// GPU.
+  void extend(const ActorCritic& networks, HeldTrajectory& held, WeightsMark mark, bool refresh,
+              const SideStream& beside);
 
  private:
   /// Clears the caches and leaves them where they are.
@@ -37,6 +41,9 @@ class KeptPrefix {
   /// The kept last row, if any, and the hidden states of the tokens of `held` after it.
   at::Tensor continue_body(const Transformer& body, SequenceCache& cache, at::Tensor& last,
                            const HeldTrajectory& held) const;
+  /// The rows of the policy and of the values; those of a shared body are the same.
+  std::array<at::Tensor, 2> continue_bodies(const ActorCritic& networks, const HeldTrajectory& held,
+                                            const SideStream& beside);
 
   ModelConfig config_;
   at::TensorOptions computed_;  // type and device

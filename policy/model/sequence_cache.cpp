@@ -71,6 +71,11 @@ void SequenceCache::reserve(KeysValues& store, int64_t tokens) const {
   store = larger;
 }
 
+void SequenceCache::make_room(int64_t added) {
+  if (is_on_host()) return;
+  for (KeysValues& store : layers_) reserve(store, length_ + added);
+}
+
 SequenceCache::KeysValues SequenceCache::append(int64_t layer, const at::Tensor& keys,
                                                 const at::Tensor& values) {
   const at::NoGradGuard no_grad;

@@ -37,6 +37,9 @@ class SequenceCache {
   void move_to_host();
   bool is_on_host() const { return host_.has_value(); }
 
+  /// Allocates room for `added` tokens on the current stream, so that `append` may run on another.
+  void make_room(int64_t added);
+
   struct KeysValues {
     at::Tensor keys;    // (length + new, kv_heads, head_dim)
     at::Tensor values;  // same

@@ -90,9 +90,10 @@ double streaming_error(ComputePrecision precision) {
   const Trajectory played = TinyWorld{5}.play({{}, published});
   HeldTrajectory held;
   KeptPrefix prefix{networks};
+  const SideStream beside{place.device};
   for (const Segment& segment : played.segments) {
     EXPECT_TRUE(held.append(segment));
-    prefix.extend(networks, held, {}, false);
+    prefix.extend(networks, held, {}, false, beside);
   }
   const at::NoGradGuard no_grad;
   const HeldTrajectory* pack = &held;
@@ -100,8 +101,10 @@ double streaming_error(ComputePrecision precision) {
   double error = 0;
   const std::vector<int64_t> actions = action_positions(held);
   for (size_t i = 0; i < actions.size(); ++i) {
-    const double expected = whole.log_prob[static_cast<int64_t>(i)].item<double>();
-    error = std::max(error, std::abs(held.proximal[static_cast<size_t>(actions[i])] - expected));
+    const auto row = static_cast<int64_t>(i);
+    const auto t = static_cast<size_t>(actions[i]);
+    error = std::max(error, std::abs(held.proximal[t] - whole.log_prob[row].item<double>()));
+    error = std::max(error, std::abs(held.values[t] - whole.value[row].item<double>()));
   }
   return error;
 }

@@ -31,10 +31,10 @@ class StreamingForwardTest : public testing::TestWithParam<CriticKind> {
     HeldTrajectory held;
     KeptPrefix prefix{networks_};
     EXPECT_TRUE(held.append(played_.segments[0]));
-    prefix.extend(networks_, held, {}, refresh);
+    prefix.extend(networks_, held, {}, refresh, beside_);
     if (change) change_weights();
     EXPECT_TRUE(held.append(played_.segments[1]));
-    prefix.extend(networks_, held, {.updates = change ? 1U : 0U}, refresh);
+    prefix.extend(networks_, held, {.updates = change ? 1U : 0U}, refresh, beside_);
     const at::NoGradGuard no_grad;
     const HeldTrajectory* pack = &held;
     const TokenEvaluation whole = networks_.evaluate({&pack, 1}, Reach::everything);
@@ -51,6 +51,7 @@ class StreamingForwardTest : public testing::TestWithParam<CriticKind> {
 
   ActorCritic networks_;
   Trajectory played_;
+  const SideStream beside_{at::kCPU};
 };
 
 TEST_P(StreamingForwardTest, SegmentBySegmentEqualsWhole) {
