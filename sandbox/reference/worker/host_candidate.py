@@ -19,7 +19,7 @@ import fault_hint
 import kernel_trace
 import model_parts
 from host_extensions import place_artefact
-from task import DTYPES
+from signatures import DTYPES
 
 _TORCH = {name: dtype for dtype, name in DTYPES.items()}
 _NO_MEMORY = "can't allocate memory"  # torch's CPU allocator has no exception class of its own

@@ -19,7 +19,7 @@ import torch
 import baselines
 import kernel_profile
 import outline
-import task as tasks
+import signatures
 from device import LANES, Cpu, NoDevice, device_named
 from mutants import lower_precisions
 from orders import honest_orders
@@ -56,7 +56,7 @@ class Worker:
         if "turns" in request:
             device.turns = Turns(request["turns"])
         if device.remote:
-            tasks.MAX_ELEMENTS = 2**62  # the device's memory is the limit
+            signatures.MAX_ELEMENTS = 2**62  # the device's memory is the limit
         return {"torch": torch.__version__, "python": platform.python_version(), "pid": os.getpid(),
                 "threads": torch.get_num_threads(), **facts}
 
@@ -83,7 +83,7 @@ class Worker:
 
     def signature(self, request):
         """Everything that a launch plan needs, also for a task that is too large for this device."""
-        large = None if self.device.remote else outline.beyond(request["code"], tasks.MAX_ELEMENTS)
+        large = None if self.device.remote else outline.beyond(request["code"], signatures.MAX_ELEMENTS)
         return {"signature": large or self._ready(request)[1]}
 
     def size(self, request):

@@ -4,10 +4,11 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import operators as op
+import signatures
 from device import LANES, Cpu
 from model_parts import as_outputs, tensors_of
 from refusals import Refused, place
-from task import DTYPES, Task
+from task import Task
 
 
 class _Nowhere(Cpu):
@@ -37,10 +38,10 @@ class Outline(Task):
         self.module = self._read(code)
         self.model = self._build(self.module)
         self._draw_sample()
-        self._survey()
+        self._look()
         self.named = self._named(self.model)
 
-    def _survey(self):
+    def _look(self):
         state = tensors_of(self.model)
         before = {n: t._version for n, t in state.items()}
         statistics = _Statistics()
@@ -48,15 +49,14 @@ class Outline(Task):
             self.outputs = as_outputs(self.model(*self.given.filled(self.sample)))
         self.private = {n for n, t in state.items() if t._version != before[n] or id(t) in statistics.changed}
 
-    def _describe(self, name, role, value):
-        return self._entry(name, role, value)
+    def tensors(self):
+        return signatures.tensors(self, signatures.entry)
 
 
 def size(code):
     """Bytes of the tensors of a task's signature; 0 where it depends on values."""
-    sizes = {name: dtype.itemsize for dtype, name in DTYPES.items()}
     try:
-        return sum(t["elements"] * sizes[t["dtype"]] for t in Outline(code).tensors())
+        return sum(t["elements"] * signatures.BYTES[t["dtype"]] for t in Outline(code).tensors())
     except Refused:
         return 0
 

@@ -16,7 +16,7 @@ from mutants import lower_precisions
 from orders import honest_orders
 from places import storage_of
 from refusals import DoesNotFit, Refused, words_of
-from task import DTYPES
+from signatures import DTYPES
 
 _TORCH = {name: dtype for dtype, name in DTYPES.items()}
 # The fields of a call's `set` word: bits 0-11 the buffer set, 12-15 one of these, 16-31 its argument.

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# A task in KernelBench's format: its model, its signature, and the ways in which the judge runs it. Long, because each
-# of its methods reads or sets the state of one loaded module.
+# A task in KernelBench's format: its model, and the ways in which the judge runs it.
 import gc
 import inspect
-import math
-import re
 import weakref
 
 import torch
@@ -16,20 +13,15 @@ import modes
 import places
 import program
 import row_parts
+import signatures
 import spread
+import survey
 from by_parts import by_parts
 from device import LANES, Cpu
 from mutants import mutants_of
 from refusals import DoesNotFit, Refused, place
 
-DTYPES = {
-    torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torch.bfloat16: "bf16", torch.int64: "i64",
-    torch.int32: "i32", torch.int16: "i16", torch.int8: "i8", torch.uint8: "u8", torch.bool: "boolean",
-}
-MAX_TENSORS, MAX_RANK, MAX_NAME = 4096, 16, 256  # of a signature (description.cpp); the name is limited in bytes
-MAX_CONSTANT = 256  # characters of a constant's text
 REQUIRED = ("Model", "get_inputs", "get_init_inputs")
-MAX_ELEMENTS = 2**26  # of all tensors of a signature together; on a GPU its memory is the limit instead
 
 
 class Task:
@@ -50,7 +42,7 @@ class Task:
         self._draw_sample()
         for at in self.tensor_at:
             model_parts.check_dense(f"input {self.given.names[at]}", self.sample[at])
-        self._survey()
+        survey.look(self)
         self.double = self._built_again(code).double()
         self._changed, self._changed_double = (self._private_tensors(m) for m in (self.model, self.double))
         self.named = self._named(self.model)
@@ -162,136 +154,19 @@ class Task:
         odd = self.device.remote and not value.is_contiguous() and chunks.dense(value)
         return value.stride() if odd else None
 
-    def _survey(self):
-        inputs = [v.clone() if isinstance(v, torch.Tensor) else v for v in self.sample]
-        state = model_parts.tensors_of(self.model)
-        before = {n: (t._version, t.detach().clone()) for n, t in state.items()}
-        elsewhere = self._tensors_elsewhere(state)
-        survey = modes.Survey()
-        with place("forward"), torch.no_grad(), survey:
-            result, self.narrow_peak = self.device.peak(lambda: self.model(*self.given.filled(inputs)))
-        for where in (elsewhere[memory] for memory in survey.read if memory in elsewhere):
-            raise Refused(f"forward reads {where}, a tensor that is neither an input nor part of Model's state: pass "
-                          "it to forward, or keep it in Model, for example by register_buffer")
-        outs = model_parts.as_outputs(result)
-        if survey.random:
-            raise Refused(f"forward is random: it calls {survey.random}")
-        for at in self.tensor_at:
-            if not chunks.equal(inputs[at], self.sample[at]):
-                raise Refused(f"forward changes its input {at}")
-        del inputs
-        # Batch norm changes its statistics without changing their version.
-        self.private = {n: v for n, (version, v) in before.items()
-                        if state[n]._version != version or not chunks.equal(state[n], v)}
-        self.flops = survey.flops
-        self._check_outputs(outs)
-
-    def _tensors_elsewhere(self, state):
-        """Maps the memory of each tensor that is not part of Model's state to its place."""
-        roots = {"": places.globals_of(self.module) | {"Model": self.model, "get_inputs()": self.sample}}
-        with place("Model"):
-            found = places.tensors(roots, self.module.__name__)
-        for tensor in (*state.values(), *(self.sample[at] for at in self.tensor_at)):
-            found.pop(places.storage_of(tensor), None)
-        return found
-
-    def _check_outputs(self, outs):
-        same = chunks.nearly_equal if self.device.remote else chunks.equal  # sums by atomic additions are honest
-        for i, a in enumerate(outs):
-            if a.dtype not in DTYPES:
-                raise Refused(f"output {i} has dtype {a.dtype}, which no contract carries")
-            if a.device.type not in ("cpu", "cuda"):
-                raise Refused(f'output {i} is on the device "{a.device}", which holds no values here')
-        self.outputs = [torch.empty_like(o, device="meta") for o in outs]
-        for i, (a, b) in enumerate(zip(outs, self._again(lambda: self.sample, outs))):
-            if not same(a, b):
-                raise Refused(f"output {i} differs between two runs on equal inputs")
-        for i, (a, c) in enumerate(zip(outs, self._again(self._other_draw, outs))):
-            if a.shape != c.shape:
-                raise Refused(f"output {i} changes its shape with the inputs' values")
-            if a.numel() and chunks.equal(a, c):
-                raise Refused(f"output {i} does not depend on the inputs")
-            if a.numel() > 1 and chunks.constant(a):
-                raise Refused(f"output {i} is constant")
-
-    def _other_draw(self):
-        """Other inputs. Numbers among them may depend on the seed; it must decide them alone."""
-        values = self.draw(2)
-        first = self._numbers(self.sample)
-        if places.difference(first, self._numbers(values)) is not None:
-            if (where := places.difference(first, self._numbers(self.draw(1)))) is not None:
-                raise Refused(f"get_inputs gives {where} another value each time: write it as a constant")
-        return [self.sample[at] if at not in self.tensor_at else v for at, v in enumerate(values)]
-
-    def _numbers(self, leaves):
-        return places.numbers(dict(zip(self.given.names, leaves)), self.module.__name__)
-
-    @torch.no_grad()
-    def _again(self, arguments, before):
-        with place("forward, called again"):
-            outs = model_parts.as_outputs(self.model(*self.given.filled(arguments())))
-        if len(outs) != len(before):
-            raise Refused(f"forward gave {len(before)} outputs, then {len(outs)}")
-        return outs
-
     def _named(self, model):
         return [(n, t) for n, t in model_parts.tensors_of(model).items()
                 if n not in self.private and not n.endswith("num_batches_tracked")]
 
     def signature(self):
-        tensors = self.tensors()
-        if sum(t["elements"] for t in tensors) > MAX_ELEMENTS:
-            raise Refused(f"the signature holds more than {MAX_ELEMENTS} elements")
-        return tensors
+        """The tensors in the contract's order; refuses more than a contract carries."""
+        return signatures.checked(self.tensors())
 
     def tensors(self):
-        """Tensors in the contract's order, each with a unique name and the facts for the input generator."""
-        taken = set()
-
-        def named(name):
-            # d0, d1, … are the names of a launch plan's extents.
-            free, count = name, 1
-            while free in taken or re.fullmatch(r"d[0-9]+", free):
-                count += 1
-                free = f"{name}_{count}"
-            taken.add(free)
-            return free
-
-        tensors = []
-        for at in self.tensor_at:
-            tensors.append(self._describe(named(self._argument(at)), "input", self.sample[at]))
-        tensors += [self._describe(named(n), "parameter", t) for n, t in self.named]
-        for i, out in enumerate(self.outputs):
-            tensors.append(self._describe(named("y" if len(self.outputs) == 1 else f"y{i}"), "output", out))
-        if len(tensors) > MAX_TENSORS:
-            raise Refused(f"the signature has {len(tensors)} tensors, more than {MAX_TENSORS}")
-        return tensors
-
-    def _argument(self, at):
-        """The name of the place of a leaf of get_inputs."""
-        return self.given.names[at]
+        return signatures.tensors(self, signatures.described)
 
     def constants(self):
-        """Forward's arguments that are no tensors, as an agent reads them."""
-        given = [(at, v) for at, v in enumerate(self.sample) if at not in self.tensor_at]
-        with place("get_inputs"):
-            return [{"name": self._argument(at), "value": repr(v)[:MAX_CONSTANT]} for at, v in given]
-
-    def _entry(self, name, role, value):
-        if value.dtype not in DTYPES:
-            raise Refused(f"{role} {name} has dtype {value.dtype}, which no contract carries")
-        if value.dim() > MAX_RANK or len(name.encode(errors="replace")) > MAX_NAME:
-            raise Refused(f"{role} {name[:MAX_NAME]}: more than {MAX_RANK} axes or {MAX_NAME} bytes of its name")
-        return {"name": name, "role": role, "dtype": DTYPES[value.dtype], "shape": list(value.shape),
-                "elements": value.numel()}
-
-    def _describe(self, name, role, value):
-        entry = self._entry(name, role, value)
-        if role != "output" and value.is_floating_point() and value.numel():
-            entry |= dict(zip(("mean", "deviation", "low", "high"), chunks.summary(value)))
-            if not all(math.isfinite(entry[key]) for key in ("mean", "deviation", "low", "high")):
-                raise Refused(f"{role} {name} holds values that are not finite: no others can be drawn like them")
-        return entry
+        return signatures.constants(self)
 
     # Memory. Managed only on a GPU.
 
@@ -315,8 +190,7 @@ class Task:
     peaks = footprint.Peaks(0, 0)  # until `settle`, and on a CPU
 
     def _sized(self, signature):
-        sizes = {name: dtype.itemsize for dtype, name in DTYPES.items()}
-        return [t | {"item_bytes": sizes[t["dtype"]]} for t in signature]
+        return [t | {"item_bytes": signatures.BYTES[t["dtype"]]} for t in signature]
 
     def private_bytes(self, signature, sets=1, graphs=False):
         """The memory of this process; with graphs, each set's graph keeps its outputs."""

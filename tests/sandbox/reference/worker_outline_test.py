@@ -5,6 +5,7 @@ import unittest
 from worker_support import ROOT, code, device, tasks
 
 import outline
+import signatures
 from refusals import Refused
 
 NORM = "self.n = nn.BatchNorm2d(8); self.scale = torch.rand(8, 1, 1)"
@@ -71,9 +72,9 @@ class OutlineTest(unittest.TestCase):
     def test_only_tasks_that_are_too_large_are_answered_from_shapes(self):
         large = code("return (a[0] * self.w).sum(-1)", "[torch.randn(2**20, 2**14)]",
                      "self.w = nn.Parameter(torch.ones(2**14))")
-        self.assertEqual([t["shape"] for t in outline.beyond(large, tasks.MAX_ELEMENTS)],
+        self.assertEqual([t["shape"] for t in outline.beyond(large, signatures.MAX_ELEMENTS)],
                          [[2**20, 2**14], [2**14], [2**20]])
-        self.assertIsNone(outline.beyond(code("return a[0] * 2"), tasks.MAX_ELEMENTS))
+        self.assertIsNone(outline.beyond(code("return a[0] * 2"), signatures.MAX_ELEMENTS))
 
     def test_a_task_that_needs_values_must_be_loaded(self):
         text = code("return a[0] * a[0].max().item()", "[torch.randn(64, 64)]")

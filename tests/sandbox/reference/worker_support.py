@@ -16,13 +16,14 @@ sys.path.insert(0, str(ROOT / "sandbox/reference/worker"))
 
 import commit  # noqa: E402
 import device as devices  # noqa: E402
+import signatures  # noqa: E402
 import task as tasks  # noqa: E402
 from device_memory import DeviceMemory, Driver  # noqa: E402
 from session import Session  # noqa: E402
 
 warnings.filterwarnings("ignore")
 torch.set_num_threads(1)
-DTYPES = {name: dtype for dtype, name in tasks.DTYPES.items()}
+DTYPES = {name: dtype for dtype, name in signatures.DTYPES.items()}
 NO_GPU = "" if torch.cuda.is_available() else "no GPU that torch can use"
 _DEADLINE_S = 240
 _devices = {}
@@ -42,7 +43,7 @@ def device(name):
     if name not in _devices:
         _devices[name] = Managed() if name == "managed" else devices.device_named(name)
         if name == "cuda":
-            tasks.MAX_ELEMENTS = 2**62
+            signatures.MAX_ELEMENTS = 2**62
     return _devices[name]
 
 
