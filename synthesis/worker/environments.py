@@ -11,5 +11,5 @@ def temporary(folder):
 def of_worker(folder, gpu=None):
     """The whole environment of a worker. `gpu`: the one that it uses, as CUDA_VISIBLE_DEVICES names it."""
     found = {**os.environ, **temporary(folder), "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
-             "PYTHONDONTWRITEBYTECODE": "1"}
+             "TORCHINDUCTOR_COMPILE_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     return found if gpu is None else {**found, "CUDA_VISIBLE_DEVICES": str(gpu)}

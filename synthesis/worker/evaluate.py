@@ -100,13 +100,17 @@ class Evaluation:
             return {**self.facts(), "eager_ms": self.window(), "roofline_ms": self.roofline()}
 
     def run_compiled(self):
-        """Milliseconds of the compiled model, whose outputs equal eager's."""
+        """The time of the compiled model, whose outputs equal eager's."""
         with torch.no_grad():
             self.say("compile")
-            self.model = _built(self.module, self.device)
+            self.model = _built(self.module, self.device)  # without the hooks of `eager`
             self.sample = self.inputs(1)
             self.outs = flat(self.model(*self.sample))
-            return self.compiled()
+            return {"compile_ms": self.compiled()}
+
+    def run_all(self):
+        """All steps; the facts of an accepted candidate with the time of its compiled model."""
+        return {**self.run(), **self.run_compiled()}
 
     def eager(self):
         self.model = _built(self.module, self.device)

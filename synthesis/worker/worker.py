@@ -113,9 +113,8 @@ class Worker:
         digest = watch.timed("hash", normalised_hash, tree)
         similarity = watch.timed("similarity", self._similarity, tree)
         facts = self._evaluated(candidate, watch)
-        compiled = self._compiled(candidate, watch) if self.settings["compile"] != "none" else None
         return {"ops": candidate.ops or facts["used"], "data_source": candidate.source, "code": candidate.code,
-                "signature": signature_of(facts), "eager_ms": facts["eager_ms"], "compile_ms": compiled,
+                "signature": signature_of(facts), "eager_ms": facts["eager_ms"], "compile_ms": facts["compile_ms"],
                 "roofline_ms": facts["roofline_ms"], "similarity_max": round(similarity, 4), "hash": digest}
 
     def _similarity(self, tree):
@@ -125,40 +124,53 @@ class Worker:
         return found
 
     def _evaluated(self, candidate, watch):
+        """Facts of an accepted candidate. The compiler may start programs, so a stranger's task meets it only in a
+        second process, behind all other checks; a composed one saves the second start of CUDA."""
+        compiles = self.settings["compile"] != "none"
+        facts = self._run(candidate, watch, Evaluation.run if candidate.foreign or not compiles else Evaluation.run_all)
+        if compiles and candidate.foreign:
+            facts.update(self._run(candidate, watch, Evaluation.run_compiled))
+        return {"compile_ms": None, **facts}
+
+    def _run(self, candidate, watch, method):
+        """The facts that a method of Evaluation finds in a child."""
+        compiles = method is not Evaluation.run
+        limits = self._limits(candidate, compiles)
         settings = {**self.judged, "foreign": candidate.foreign}
-        facts, steps = child.run(
-            lambda say: Evaluation(candidate.code, candidate.ops, settings, say).run(), self._limits(candidate))
+        try:
+            facts, steps = child.run(lambda say: method(Evaluation(candidate.code, candidate.ops, settings, say)),
+                                     limits)
+        finally:
+            if compiles and candidate.foreign:  # what a stranger's task left must not reach the next one
+                _empty(self.folder)
         watch.add(steps)
-        if not _are_facts(facts):
+        if not _are_facts(facts, _FACTS[method]):
             raise Rejected("forged", "facts of another form")
         return facts
 
-    def _limits(self, candidate):
+    def _limits(self, candidate, compiles):
         """A composed task never sleeps, but may wait for a core: other processes must not decide about it."""
+        limits = self.limits
+        if compiles:
+            limits = limits._replace(folder=self.folder, compiler=self.settings["compile"] == "inductor",
+                                     seconds=2 * limits.seconds)
         patient = self.settings["device"] == "cpu" and not candidate.foreign
-        return self.limits._replace(waits=_WAITS) if patient else self.limits
-
-    def _compiled(self, candidate, watch):
-        limits = self._limits(candidate)._replace(
-            folder=self.folder, compiler=self.settings["compile"] == "inductor", seconds=2 * self.limits.seconds)
-        try:
-            compiled, steps = child.run(
-                lambda say: Evaluation(candidate.code, candidate.ops, self.judged, say).run_compiled(), limits)
-        finally:
-            if candidate.foreign:  # what a stranger's task left must not reach the next one
-                _empty(self.folder)
-        watch.add(steps)
-        if not _is_number(compiled):
-            raise Rejected("forged", "a time of another form")
-        return compiled
+        return limits._replace(waits=_WAITS) if patient else limits
 
 
-def _are_facts(value):
-    """Whether this has the form of Evaluation.run's result; a task could have written it."""
-    if not isinstance(value, dict) or not all(_is_number(value.get(name)) for name in ("eager_ms", "roofline_ms")):
-        return False
-    lists = [value.get(name) for name in ("operators", "shapes", "used")]
-    return all(isinstance(found, list) and all(isinstance(name, str) for name in found) for found in lists)
+_RUN = {"operators": list, "shapes": list, "used": list, "eager_ms": float, "roofline_ms": float}
+_COMPILED = {"compile_ms": float}
+_FACTS = {Evaluation.run: _RUN, Evaluation.run_compiled: _COMPILED, Evaluation.run_all: {**_RUN, **_COMPILED}}
+
+
+def _are_facts(value, form):
+    """Whether this has the form that a method of Evaluation returns; a task could have written it."""
+    return isinstance(value, dict) and value.keys() == form.keys() and all(
+        _is_number(value[name]) if kind is float else _are_names(value[name]) for name, kind in form.items())
+
+
+def _are_names(value):
+    return isinstance(value, list) and all(isinstance(name, str) for name in value)
 
 
 def _is_number(value):
