@@ -96,8 +96,9 @@ def _add_filters(parser):
                         help=f"least time of one call; default {_windows(0)}")
     parser.add_argument("--max-ms", type=_positive(float), metavar="MS",
                         help=f"most time of one call; default {_windows(1)}")
-    parser.add_argument("--compile", choices=("none", "aot_eager", "inductor"), default="none",
-                        help="torch.compile's backend whose outputs must equal eager's; default %(default)s")
+    parser.add_argument("--compile", choices=("none", "aot_eager", "inductor"), default="aot_eager",
+                        help="torch.compile's backend whose outputs must equal eager's, and whose time is `compile_ms`; "
+                             "inductor takes seconds a task; default %(default)s")
     parser.add_argument("--seconds", type=_positive(float), default=60.0, metavar="S",
                         help="most CPU time that one candidate may take; default %(default)g")
     parser.add_argument("--memory-gib", type=_positive(float), default=4.0, metavar="GIB",

@@ -2,6 +2,7 @@
 # Runs a function that executes a task's code in a forked process with limits, and tells how it ended.
 #
 # The worker holds torch and forks for each candidate, so a candidate starts in milliseconds and leaves nothing behind.
+# On a GPU, whose start takes seconds and holds up every other process that starts it, a child may do many jobs.
 import gc
 import json
 import math
@@ -34,13 +35,17 @@ class Limits(typing.NamedTuple):
 
 def _limit(limits):
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    soft = math.ceil(limits.seconds)
-    resource.setrlimit(resource.RLIMIT_CPU, (soft, soft + 5))  # a signal that tells the reason, then the end
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 28 if limits.folder else 0,) * 2)
     if limits.device == "cpu":  # a GPU's driver maps far more addresses than it uses
         with open("/proc/self/statm") as file:
             held = int(file.read().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (held + limits.memory,) * 2)
+
+
+def _limit_cpu(seconds, stays):
+    soft = math.ceil(time.process_time() + seconds)
+    hard = resource.RLIM_INFINITY if stays else soft + 5
+    resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))  # a signal that tells the reason, then the end
 
 
 def _say(out, message):
@@ -49,7 +54,7 @@ def _say(out, message):
         data = data[os.write(out, data):]
 
 
-def _live(work, limits, out, printed):
+def _live(work, limits, stays, given, out, printed):
     """The child's life. Never returns."""
     def end(reason, detail):
         _say(out, {"rejected": reason, "detail": detail})
@@ -66,15 +71,25 @@ def _live(work, limits, out, printed):
         namespaces.allow_thread_names()
     sealing.seal(files=not limits.folder, processes=not limits.compiler, gpu=limits.device == "cuda")
     audit.watch(end, limits.folder, limits.compiler)
-    try:
-        _say(out, {"done": work(lambda step: _say(out, {"step": step, "at": time.monotonic()}))})
-    except Rejected as error:
-        end(error.reason, error.detail)
-    except MemoryError:
-        end("too_much_memory", "")
-    except BaseException as error:  # a task may raise anything, even SystemExit
-        end(*_told(error))
+    for line in os.fdopen(given):
+        _limit_cpu(limits.seconds, stays)
+        _say(out, _outcome(work, json.loads(line), lambda step: _say(out, {"step": step, "at": time.monotonic()})))
+        if not stays:
+            break
     os._exit(0)
+
+
+def _outcome(work, job, say):
+    """The last message about a job."""
+    try:
+        return {"done": work(job, say)}
+    except Rejected as error:
+        reason, detail = error.reason, error.detail
+    except MemoryError:
+        reason, detail = "too_much_memory", ""
+    except BaseException as error:  # a task may raise anything, even SystemExit
+        reason, detail = _told(error)
+    return {"rejected": reason, "detail": detail}
 
 
 def _told(error):
@@ -95,33 +110,64 @@ def _close_others(keep):
                 pass  # the descriptor of the listing itself
 
 
-def run(work, limits):
-    """What `work(say)` returns in a child, and the seconds between the steps it said. Rejected however else it ends."""
-    results, out = os.pipe()
-    prints, printed = os.pipe()
-    gc.freeze()  # the child then does not copy the worker's pages by collecting
-    pid = os.fork()
-    if pid == 0:
+class Child:
+    """A forked process that does jobs within limits: one, or one after another if it `stays`."""
+
+    def __init__(self, work, limits, stays=False):
+        """`work(job, say)` returns a job's result in the child."""
+        self.limits, self.stays = limits, stays
+        self.results, out = os.pipe()
+        self.prints, printed = os.pipe()
+        given, self.jobs = os.pipe()
+        gc.freeze()  # the child then does not copy the worker's pages by collecting
+        self.pid = os.fork()
+        if self.pid == 0:
+            try:
+                _close_others({given, out, printed})
+                _live(work, limits, stays, given, out, printed)
+            finally:
+                os._exit(1)
+        for descriptor in (given, out, printed):
+            os.close(descriptor)
+
+    def do(self, job=None):
+        """A job's result, and the seconds between the steps it said. Rejected however else the job ends."""
         try:
-            _close_others({out, printed})
-            _live(work, limits, out, printed)
-        finally:
-            os._exit(1)
-    os.close(out)
-    os.close(printed)
+            _say(self.jobs, job)
+        except BrokenPipeError:
+            pass  # seen as the end of its results
+        data, why = _watched(self)
+        status = 0 if self.stays and _is_whole(data) else self.end()
+        said = _parsed(data)
+        steps = _durations(said)
+        try:
+            return _judged(said, why, status), steps
+        except Rejected as error:
+            error.steps = steps
+            raise
+
+    def end(self):
+        """Kills the process and everything it started; its status, or None if it had ended before."""
+        if self.pid is None:
+            return None
+        for descriptor in (self.results, self.prints, self.jobs):
+            os.close(descriptor)
+        pid, self.pid = self.pid, None
+        return _end(pid)
+
+
+def run(work, limits):
+    """What `work(say)` returns in a process of its own, and the seconds between the steps. Rejected as in `do`."""
+    child = Child(lambda job, say: work(say), limits)
     try:
-        data, why = _watched(pid, results, prints, limits)
+        return child.do()
     finally:
-        os.close(results)
-        os.close(prints)
-        status = _end(pid)
-    said = _parsed(data)
-    steps = _durations(said)
-    try:
-        return _judged(said, why, status), steps
-    except Rejected as error:
-        error.steps = steps
-        raise
+        child.end()
+
+
+def _is_whole(data):
+    """Whether the last line ends a job."""
+    return data.endswith(b"\n") and not data.rsplit(b"\n", 2)[-2].startswith(b'{"step"')
 
 
 def _parsed(data):
@@ -180,25 +226,27 @@ def _held(pid):
         return 0
 
 
-def _watched(pid, results, prints, limits):
-    """Reads until the child closes its results or breaks a limit."""
+def _watched(child):
+    """Reads until the child's job ends or breaks a limit. A child with one job ends with it."""
+    limits = child.limits
     deadline, data, printed = time.monotonic() + limits.seconds * limits.waits, b"", 0
-    while True:
+    while not (child.stays and _is_whole(data)):
         left = deadline - time.monotonic()
         if left <= 0:
             return data, "timed_out"
-        if _held(pid) > limits.memory:
+        if _held(child.pid) > limits.memory:
             return data, "too_much_memory"
-        ready = select.select([results, prints], [], [], min(left, _LOOK_S))[0]
-        if prints in ready:
-            printed += len(os.read(prints, 1 << 16))
+        ready = select.select([child.results, child.prints], [], [], min(left, _LOOK_S))[0]
+        if child.prints in ready:
+            printed += len(os.read(child.prints, 1 << 16))
             if printed > _MOST_PRINTED:
                 return data, "too_much_output"
-        if results in ready:
-            piece = os.read(results, 1 << 16)
+        if child.results in ready:
+            piece = os.read(child.results, 1 << 16)
             data += piece
             if not piece or len(data) > _MOST_RESULT:
                 return data, "" if not piece else "too_much_output"
+    return data, ""
 
 
 def _judged(said, why, status):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What a child does with a candidate: loads, runs, checks, times and compiles it. Each step says when it begins.
+import gc
 import random
 import statistics
 import sys
@@ -19,6 +20,13 @@ _DETERMINISTIC = {"cpu": 0.0, "cuda": 1e-5}  # sums by atomic additions are hone
 _COMPILED = 1e-3
 _TIMED, _TIMED_S = 7, 0.1
 _FAR_OFF = 64  # no estimate of an honest task errs by so much (docs/synthesis.md, Figures)
+
+
+def release():
+    """Gives back what a task left in this process: compiled code, and memory of a GPU."""
+    torch._dynamo.reset()
+    gc.collect()
+    torch.cuda.empty_cache()
 
 
 def seed_all(number):
@@ -148,13 +156,17 @@ class Evaluation:
         check_informative(self.outs, self.sample)
 
     def _times_ms(self, call):
-        """The median and the least of wall time, and the least CPU time, which other processes hardly disturb."""
+        """A call's wall time, its least, and the least CPU time, which other processes hardly disturb.
+
+        The first is the median; on a GPU, which other workers use at the same time, it is the least.
+        """
         self._once_ms(call)
         times, began = [], time.perf_counter()
         while len(times) < _TIMED and (not times or time.perf_counter() - began < _TIMED_S):
             times.append(self._once_ms(call))
         walls, threads = zip(*times)
-        return statistics.median(walls), min(walls), min(threads)
+        typical = min(walls) if self.device == "cuda" else statistics.median(walls)
+        return typical, min(walls), min(threads)
 
     def _once_ms(self, call):
         if self.device == "cuda":
@@ -171,14 +183,14 @@ class Evaluation:
         About a task that was composed for a CPU the estimate decides, so that the set of tasks depends on no clock;
         about others the time on the device. Wall time refutes what is far off: a wrong estimate, or a task that waits.
         """
-        median, least, thread = self._times_ms(lambda: self.model(*self.sample))
+        typical, least, thread = self._times_ms(lambda: self.model(*self.sample))
         low, high = self.settings["window"]
         if self.device == "cpu":
             deciding = thread if self.settings["foreign"] else estimate_ms(self.cost, self.device)
             _check_within(low, deciding, high)
             low, high = deciding / _FAR_OFF, deciding * _FAR_OFF
         _check_within(low, least, high)
-        return round(median, 5)
+        return round(typical, 5)
 
     def compiled(self):
         try:

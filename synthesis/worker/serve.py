@@ -109,9 +109,7 @@ def main():
     settings = engine.receive()
     os.nice(19)  # the cores are for training
     os.makedirs(settings["folder"], exist_ok=True)
-    os.environ.update(environments.temporary(settings["folder"]))
-    if "gpu" in settings:
-        os.environ["CUDA_VISIBLE_DEVICES"] = str(settings["gpu"])
+    os.environ.update(environments.of_worker(settings["folder"], settings.get("gpu")))
     against = _prepare(settings)
     settings = {**settings, "against": against, "window": arguments.window_of(settings["device"]), "compile": "none",
                 "shares": None, "seeds": str(pathlib.Path(settings["cache"]) / tables.file_name())}

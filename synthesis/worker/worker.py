@@ -6,7 +6,6 @@ import gc
 import json
 import math
 import os
-import shutil
 import signal
 import sys
 import time
@@ -22,6 +21,7 @@ from assemble import Unfit
 from compose import Candidate, Rules
 from evaluate import Evaluation, signature_of
 from reasons import Rejected
+from resident import Resident, empty
 from seeds import from_json
 from similarity import FLOOR
 from syntax import model_tokens, normalised_hash, parsed
@@ -72,6 +72,7 @@ class Worker:
             return
         if self.settings["device"] == "cuda":
             self.limits = self.limits._replace(folder=self.folder)
+            self.resident = Resident(self._work, self._limits(False, self.settings["compile"] != "none"))
 
     def record(self, index, row):
         """What became of the candidate with that index."""
@@ -125,42 +126,48 @@ class Worker:
 
     def _evaluated(self, candidate, watch):
         """Facts of an accepted candidate. The compiler may start programs, so a stranger's task meets it only in a
-        second process, behind all other checks; a composed one saves the second start of CUDA."""
+        second process, behind all other checks."""
         compiles = self.settings["compile"] != "none"
-        facts = self._run(candidate, watch, Evaluation.run if candidate.foreign or not compiles else Evaluation.run_all)
+        facts = self._run(candidate, watch, "run" if candidate.foreign or not compiles else "run_all")
         if compiles and candidate.foreign:
-            facts.update(self._run(candidate, watch, Evaluation.run_compiled))
+            facts.update(self._run(candidate, watch, "run_compiled"))
         return {"compile_ms": None, **facts}
 
     def _run(self, candidate, watch, method):
         """The facts that a method of Evaluation finds in a child."""
-        compiles = method is not Evaluation.run
-        limits = self._limits(candidate, compiles)
-        settings = {**self.judged, "foreign": candidate.foreign}
-        try:
-            facts, steps = child.run(lambda say: method(Evaluation(candidate.code, candidate.ops, settings, say)),
-                                     limits)
-        finally:
-            if compiles and candidate.foreign:  # what a stranger's task left must not reach the next one
-                _empty(self.folder)
+        job = {"code": candidate.code, "ops": candidate.ops, "foreign": candidate.foreign, "method": method}
+        shared = self.settings["device"] == "cuda" and not candidate.foreign
+        facts, steps = self.resident.do(job) if shared else self._do_alone(job, method != "run")
         watch.add(steps)
         if not _are_facts(facts, _FACTS[method]):
             raise Rejected("forged", "facts of another form")
         return facts
 
-    def _limits(self, candidate, compiles):
+    def _do_alone(self, job, compiles):
+        limits = self._limits(job["foreign"], compiles)
+        try:
+            return child.run(lambda say: self._work(job, say), limits)
+        finally:
+            if limits.folder and job["foreign"]:  # what a stranger's task left must not reach the next one
+                empty(self.folder)
+
+    def _work(self, job, say):
+        settings = {**self.judged, "foreign": job["foreign"]}
+        return getattr(Evaluation(job["code"], job["ops"], settings, say), job["method"])()
+
+    def _limits(self, foreign, compiles):
         """A composed task never sleeps, but may wait for a core: other processes must not decide about it."""
         limits = self.limits
         if compiles:
             limits = limits._replace(folder=self.folder, compiler=self.settings["compile"] == "inductor",
                                      seconds=2 * limits.seconds)
-        patient = self.settings["device"] == "cpu" and not candidate.foreign
+        patient = self.settings["device"] == "cpu" and not foreign
         return limits._replace(waits=_WAITS) if patient else limits
 
 
 _RUN = {"operators": list, "shapes": list, "used": list, "eager_ms": float, "roofline_ms": float}
 _COMPILED = {"compile_ms": float}
-_FACTS = {Evaluation.run: _RUN, Evaluation.run_compiled: _COMPILED, Evaluation.run_all: {**_RUN, **_COMPILED}}
+_FACTS = {"run": _RUN, "run_compiled": _COMPILED, "run_all": {**_RUN, **_COMPILED}}
 
 
 def _are_facts(value, form):
@@ -177,22 +184,12 @@ def _is_number(value):
     return isinstance(value, (int, float)) and math.isfinite(value)
 
 
-def _empty(folder):
-    for entry in os.scandir(folder):
-        if entry.is_dir(follow_symlinks=False):
-            shutil.rmtree(entry.path, ignore_errors=True)
-        else:
-            os.unlink(entry.path)
-
-
 def _warm_up(settings):
-    """Loads what children would otherwise each load."""
-    if settings["compile"] == "none":
+    """Loads what children would otherwise each load. On a GPU that would start CUDA, which a child cannot inherit."""
+    if settings["compile"] == "none" or settings["device"] == "cuda":
         return
-    import torch._dynamo  # noqa: F401
     import torch._inductor.compile_fx  # noqa: F401
-    if settings["device"] == "cpu":
-        torch.compile(torch.nn.GELU(), backend="aot_eager")(torch.randn(3, 4))
+    torch.compile(torch.nn.GELU(), backend="aot_eager")(torch.randn(3, 4))
 
 
 def _prepare_process(settings):

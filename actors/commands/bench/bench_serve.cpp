@@ -4,6 +4,8 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
 
 #include "actors/commands/bench/bench_parts.hpp"
 #include "actors/commands/serve/serve_api.hpp"
@@ -19,10 +21,12 @@ namespace warpsmith::actors {
 namespace {
 
 constexpr double serve_bar = 0.90;
+constexpr int64_t gpu_tokens = 1024;  // with fewer, a round ends before all its streams have begun
 
 struct ServeBenchArguments {
   ServedModelOptions model{.name = "bench"};
   policy::DecodeBenchOptions load{.batch = 64};
+  std::optional<int64_t> new_tokens;
   std::string device = "cpu";
   int gpu = 0, rounds = 3;
   bool json = false;
@@ -125,7 +129,11 @@ ExitCode bench_serve(ServeBenchArguments args) {
     args.model.folder = source_folder() / "configs/policy/tiny";
     args.model.chat_template = "chatml";
   }
-  if (args.device == "cuda") args.model.gpu = args.gpu;
+  if (args.device == "cuda") {
+    args.model.gpu = args.gpu;
+    args.load.new_tokens = gpu_tokens;
+  }
+  args.load.new_tokens = args.new_tokens.value_or(args.load.new_tokens);
   args.model.context = args.load.prompt_tokens + args.load.new_tokens + 1;
   args.model.cache_tokens = args.load.batch * (args.model.context + policy::block_tokens);
   args.model.sessions = args.load.batch;
@@ -163,8 +171,10 @@ Command bench_serve_part() {
         app.add_option("--prompt-tokens", args->load.prompt_tokens, "Prompt tokens per stream")
             ->capture_default_str()
             ->check(CLI::Range(1, 100'000));
-        app.add_option("--new-tokens", args->load.new_tokens, "Sampled tokens per stream")
-            ->capture_default_str()
+        app.add_option("--new-tokens", args->new_tokens,
+                       "Sampled tokens per stream (default: " +
+                           std::to_string(args->load.new_tokens) + ", on a GPU " +
+                           std::to_string(gpu_tokens) + ")")
             ->check(CLI::Range(2, 100'000));
         app.add_option("--rounds", args->rounds,
                        "Pairs of both measurements; the medians are printed")

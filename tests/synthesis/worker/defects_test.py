@@ -178,7 +178,7 @@ class AttacksTest(unittest.TestCase):
         for wrong in ({"used": None}, {"shapes": [1]}, {"eager_ms": "0.5"}, {"roofline_ms": float("nan")},
                       {"compile_ms": 0.5}):
             self.assertFalse(worker._are_facts({**honest, **wrong}, worker._RUN), wrong)
-        self.assertFalse(worker._are_facts(honest, worker._FACTS[worker.Evaluation.run_all]))
+        self.assertFalse(worker._are_facts(honest, worker._FACTS["run_all"]))
 
     def test_a_gigabyte_of_text(self):
         code = program("for _ in range(1 << 10): print('x' * (1 << 20))\nreturn x * 2")

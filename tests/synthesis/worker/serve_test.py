@@ -25,8 +25,9 @@ class Server:
         self.socket.settimeout(120)
         code = f"import os; os.dup2({theirs.fileno()}, 3); os.set_inheritable(3, True); import sys; " \
                f"os.execv(sys.executable, [sys.executable, '-B', {str(WORKER / 'serve.py')!r}])"
+        threads = {name: text for name, text in os.environ.items() if name != "OMP_NUM_THREADS"}
         self.process = subprocess.Popen([sys.executable, "-c", code], pass_fds=(theirs.fileno(),),
-                                        stderr=subprocess.PIPE, text=True)
+                                        stderr=subprocess.PIPE, text=True, env=threads)
         theirs.close()
 
     def send(self, value, magic=_MAGIC):
@@ -58,6 +59,13 @@ class ServeTest(Case):
         server.send({**self.settings(), "cache": str(self.folder / "file" / "cache")})
         last = server.end().splitlines()[-1]
         self.assertRegex(last, r"^serve: preparation ended with exit status 1: NotADirectoryError: .*file/cache")
+
+    def test_it_enters_namespaces(self):
+        server = self.server()
+        server.send(self.settings())
+        self.assertIn("torch", server.receive()["versions"])
+        theirs = os.readlink(f"/proc/{server.process.pid}/ns/user")
+        self.assertNotEqual(theirs, os.readlink("/proc/self/ns/user"))
 
     def test_its_answers_are_those_of_synth(self):
         server = self.server()

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+# One process that judges many composed tasks on a GPU, whose start in each process takes seconds.
+#
+# Tasks of strangers never come here. What a task that fails leaves behind decides about no other: the process ends, and
+# a task that fails behind others is judged again in a new one.
+import os
+import shutil
+import traceback
+
+import child
+from evaluate import release
+from reasons import Rejected
+
+_MOST_JOBS = 64  # jobs of a process, whose compiler's files and code grow with each
+_HARMLESS = ("bad_output", "random", "nondeterministic", "changes_input", "same_signature", "op_unused", "constant",
+             "constant_axis", "near_zero", "identity", "too_fast", "too_slow")  # found in results; nothing failed
+
+
+class Resident:
+    """The process and how many jobs it did."""
+
+    def __init__(self, work, limits):
+        """`work(job, say)` does a job. The folder of the limits is emptied for each new process."""
+        self.work, self.limits, self.process, self.jobs = work, limits, None, 0
+
+    def do(self, job):
+        """A job's result and the seconds of its steps, as `child.run`."""
+        if self.jobs == _MOST_JOBS:
+            self.end()
+        first = self.process is None
+        if first:
+            self.process = child.Child(self._tidy, self.limits, stays=True)
+        self.jobs += 1
+        try:
+            return self.process.do(job)
+        except Rejected as error:
+            if error.reason in _HARMLESS:
+                raise
+            self.end()
+            if first:
+                raise
+        return self.do(job)
+
+    def _tidy(self, job, say):
+        try:
+            return self.work(job, say)
+        except Exception as error:
+            traceback.clear_frames(error.__traceback__)  # which hold tensors
+            raise
+        finally:
+            release()
+
+    def end(self):
+        """Ends the process, if there is one."""
+        if self.process:
+            self.process.end()
+            self.process, self.jobs = None, 0
+            empty(self.limits.folder)
+
+
+def empty(folder):
+    """Removes everything in the folder."""
+    for entry in os.scandir(folder):
+        if entry.is_dir(follow_symlinks=False):
+            shutil.rmtree(entry.path, ignore_errors=True)
+        else:
+            os.unlink(entry.path)
