@@ -16,10 +16,10 @@ _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_TRUNC
 
 
 def _within(path, folder):
-    """Paths are not resolved: the kernel decides what a link may reach."""
+    """Paths are not resolved: the kernel decides what a link may reach. `tempfile` opens the folder in name only."""
     if isinstance(path, int):
         return True  # a descriptor that is open already
-    return bool(folder) and os.path.abspath(os.fsdecode(path)).startswith(folder + "/")
+    return bool(folder) and f"{os.path.abspath(os.fsdecode(path))}/".startswith(folder + "/")
 
 
 def _reason(event, args, folder):
