@@ -12,7 +12,8 @@
 namespace warpsmith::actors {
 namespace {
 
-// Contexts, modules, and what an allocator rounds up: of this process, and of each slot's workers.
+// Contexts, modules, and what an allocator rounds up: of this process, and of each slot's and
+// each composer's worker.
 constexpr int64_t process_bytes = int64_t{1} << 30;
 constexpr int64_t slot_bytes = int64_t{1} << 30;
 
@@ -38,10 +39,15 @@ int64_t engines_beside(const RunConfig& c) {
   return same ? c.generator.count : 0;
 }
 
-/// Slots on the learner's GPU, at most.
-int64_t slots_beside(const SandboxConfig& c, int64_t gpu) {
+/// How many of `count` slots or composers are on the learner's GPU, at most.
+int64_t beside(int64_t count, const SandboxConfig& c, int64_t gpu) {
   const bool same = uses_gpus(c) && gpu >= c.first_gpu && gpu < c.first_gpu + c.gpus;
-  return same ? (c.count + c.gpus - 1) / c.gpus : 0;
+  return same ? (count + c.gpus - 1) / c.gpus : 0;
+}
+
+int64_t workers_beside(const RunConfig& c) {
+  return beside(c.sandbox.count, c.sandbox, c.learner.gpu) +
+         beside(c.synthesis.count, c.sandbox, c.learner.gpu);
 }
 
 /// What can be set so that a learner needs less.
@@ -61,7 +67,7 @@ MemoryBudget memory_budget(const RunConfig& config, const policy::ModelConfig& m
 Result<void> check_learner_gpu(const RunConfig& config, const MemoryBudget& budget, int64_t total) {
   const policy::LearnerMemory& learner = budget.learner;
   const int64_t engines = engines_beside(config) * budget.generator;
-  const int64_t slots = slots_beside(config.sandbox, config.learner.gpu) * slot_bytes;
+  const int64_t slots = workers_beside(config) * slot_bytes;
   const int64_t needed = learner.total() + engines + slots + process_bytes;
   if (needed <= total) return {};
   const std::string parts =
@@ -69,7 +75,7 @@ Result<void> check_learner_gpu(const RunConfig& config, const MemoryBudget& budg
       ", and the run needs " + gib(needed) + " of it (learner: parameters with their state " +
       gib(learner.parameters) + ", published " + gib(learner.published + learner.reference) +
       ", kept prefixes " + gib(learner.kept) + ", activations " + gib(learner.activations) +
-      "; generators " + gib(engines) + "; sandboxes " + gib(slots) + "; driver " +
+      "; generators " + gib(engines) + "; sandboxes and composers " + gib(slots) + "; driver " +
       gib(process_bytes) + "): ";
   const int64_t held = config.learner.max_held_bytes - (needed - total);
   const bool is_enough = learner.kept >= config.learner.max_held_bytes && held >= 1 << 20;

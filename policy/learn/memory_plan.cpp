@@ -72,7 +72,8 @@ int64_t spared_gradients(const ModelConfig& m, const StepConfig& step) {
                   : 0;
 }
 
-/// Beyond its bound, a GPU with prefixes in host memory holds two of their layers at a time.
+/// Beyond its bound, a GPU with prefixes in host memory holds two layers of each network's at a
+/// time: both networks compute at once.
 void plan_prefixes(LearnerMemory& plan, const ModelConfig& m, const LearnerConfig& config,
                    const TrajectoryBounds& bounds) {
   const int64_t element = element_of(config);
@@ -83,7 +84,7 @@ void plan_prefixes(LearnerMemory& plan, const ModelConfig& m, const LearnerConfi
   const int64_t all = bounds.concurrent * prefix_bytes(m, networks, capacity, element);
   plan.kept = std::min(all, config.max_held_bytes);
   if (!config.offloads(Offload::kept_prefixes) || all <= config.max_held_bytes) return;
-  plan.kept += 2 * prefix_bytes(m, 1, bounds.longest, element) / m.layers;
+  plan.kept += 2 * prefix_bytes(m, networks, bounds.longest, element) / m.layers;
   plan.host += std::min(bounds.concurrent * prefix_bytes(m, networks, bounds.longest, element),
                         config.max_offloaded_bytes);
 }

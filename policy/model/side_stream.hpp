@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A second stream of a GPU, whose copies run beside the computation.
+// A second stream of a GPU, whose work runs beside that of the current stream.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -12,7 +12,9 @@
 namespace warpsmith::policy {
 
 /// On a CPU, work runs in place and nothing waits. Tensors that work on it reads or writes must
-/// live until `join` was called for it: then the current stream's order covers them.
+/// live until `join` was called for it: then the current stream's order covers them. What work
+/// allocates may be used and freed after `join`: its memory goes to later work here alone, which
+/// starts behind the current stream.
 class SideStream {
  public:
   explicit SideStream(at::Device device);

@@ -97,7 +97,7 @@ def _add_filters(parser):
     parser.add_argument("--max-ms", type=_positive(float), metavar="MS",
                         help=f"most time of one call; default {_windows(1)}")
     parser.add_argument("--compile", choices=("none", "aot_eager", "inductor"), default="aot_eager",
-                        help="torch.compile's backend whose outputs must equal eager's, and whose time is `compile_ms`; "
+                        help="torch.compile's backend whose outputs must equal eager's, with the time `compile_ms`; "
                              "inductor takes seconds a task; default %(default)s")
     parser.add_argument("--seconds", type=_positive(float), default=60.0, metavar="S",
                         help="most CPU time that one candidate may take; default %(default)g")

@@ -16,10 +16,10 @@ _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_TRUNC
 
 
 def _within(path, folder):
-    """Paths are not resolved: the kernel decides what a link may reach. `tempfile` opens the folder in name only."""
+    """Paths are not resolved: the kernel decides what a link may reach."""
     if isinstance(path, int):
         return True  # a descriptor that is open already
-    return bool(folder) and f"{os.path.abspath(os.fsdecode(path))}/".startswith(folder + "/")
+    return bool(folder) and os.path.abspath(os.fsdecode(path)).startswith(folder + "/")
 
 
 def _reason(event, args, folder):
@@ -31,6 +31,8 @@ def _reason(event, args, folder):
         return None  # relative to an open folder: the kernel decides whether that may be changed
     if event == "open" and not (isinstance(args[2], int) and args[2] & _WRITING and args[0] != os.devnull):
         return None
+    if event == "open" and folder and args[0] == folder:
+        return None  # `tempfile` names the folder, and opens a file in it
     reason = "writes_files" if event == "open" else _EVENTS.get(event)
     return None if reason == "writes_files" and _within(args[0], folder) else reason
 

@@ -43,8 +43,10 @@ def _limit(limits):
 
 
 def _limit_cpu(seconds, stays):
-    soft = math.ceil(time.process_time() + seconds)
-    hard = resource.RLIM_INFINITY if stays else soft + 5
+    soft, most = math.ceil(time.process_time() + seconds), resource.getrlimit(resource.RLIMIT_CPU)[1]
+    hard = most if stays else soft + 5  # a limit that was lowered cannot be raised for the next job
+    if most != resource.RLIM_INFINITY:
+        soft, hard = min(soft, most), min(hard, most)
     resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))  # a signal that tells the reason, then the end
 
 
@@ -69,6 +71,7 @@ def _live(work, limits, stays, given, out, printed):
     _limit(limits)
     if limits.device == "cuda":
         namespaces.allow_thread_names()
+    sealing.drop_capabilities()
     sealing.seal(files=not limits.folder, processes=not limits.compiler, gpu=limits.device == "cuda")
     audit.watch(end, limits.folder, limits.compiler)
     for line in os.fdopen(given):
@@ -113,6 +116,8 @@ def _close_others(keep):
 class Child:
     """A forked process that does jobs within limits: one, or one after another if it `stays`."""
 
+    living = set()  # process ids
+
     def __init__(self, work, limits, stays=False):
         """`work(job, say)` returns a job's result in the child."""
         self.limits, self.stays = limits, stays
@@ -127,15 +132,17 @@ class Child:
                 _live(work, limits, stays, given, out, printed)
             finally:
                 os._exit(1)
+        self.living.add(self.pid)
         for descriptor in (given, out, printed):
             os.close(descriptor)
+        os.set_blocking(self.jobs, False)
 
     def do(self, job=None):
         """A job's result, and the seconds between the steps it said. Rejected however else the job ends."""
         try:
             _say(self.jobs, job)
-        except BrokenPipeError:
-            pass  # seen as the end of its results
+        except (BrokenPipeError, BlockingIOError):
+            pass  # seen as the end of its results, or as a job that does not end
         data, why = _watched(self)
         status = 0 if self.stays and _is_whole(data) else self.end()
         said = _parsed(data)
@@ -153,7 +160,8 @@ class Child:
         for descriptor in (self.results, self.prints, self.jobs):
             os.close(descriptor)
         pid, self.pid = self.pid, None
-        return _end(pid)
+        self.living.remove(pid)
+        return _end(pid, self.living)
 
 
 def run(work, limits):
@@ -166,7 +174,7 @@ def run(work, limits):
 
 
 def _is_whole(data):
-    """Whether the last line ends a job."""
+    """Whether a job has ended: the last line is no step's."""
     return data.endswith(b"\n") and not data.rsplit(b"\n", 2)[-2].startswith(b'{"step"')
 
 
@@ -197,15 +205,15 @@ def _durations(said):
     return {m["step"]: round(end - m["at"], 6) for m, end in zip(steps, ends)}
 
 
-def _end(pid):
-    """Kills the child and everything it started; the child's status."""
+def _end(pid, living):
+    """Kills the child and everything it started; the child's status. `living`: other children."""
     for kill in (os.killpg, os.kill):
         try:
             kill(pid, signal.SIGKILL)
         except ProcessLookupError:
             pass  # ended, or not yet a group of its own
     status = os.waitpid(pid, 0)[1]
-    while orphans := _children():
+    while orphans := set(_children()) - living:
         for orphan in orphans:
             os.kill(orphan, signal.SIGKILL)
             os.waitpid(orphan, 0)

@@ -81,7 +81,7 @@ def shapes_of(values):
 
 
 class Evaluation:
-    """One candidate in its own process."""
+    """One candidate, in a process that forked for it or for it among others."""
 
     def __init__(self, code, ops, settings, say):
         self.ops, self.settings, self.device, self.say = ops, settings, settings["device"], say

@@ -9,14 +9,17 @@ import socket
 _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 _NOT_EQUAL, _MASKED_EQUAL = 1, 7
 _CLONE_THREAD = 0x10000
-_NO_NEW_PRIVILEGES, _DEATH_SIGNAL = 38, 1
+_NAMESPACES = 0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000
+_NO_NEW_PRIVILEGES, _DEATH_SIGNAL, _DROP_BOUND = 38, 1, 24
+_CAPABILITIES_VERSION = 0x20080522
 
 _LISTENS = "socketpair bind listen accept accept4"
 _SENDS = "sendto sendmsg"
 _PROCESSES = "fork vfork execve execveat"
-_OTHERS = ("ptrace process_vm_readv process_vm_writev mount umount2 pivot_root chroot unshare setns bpf "
-           "io_uring_setup open_by_handle_at keyctl add_key reboot swapon init_module finit_module kexec_load "
-           "perf_event_open userfaultfd pidfd_open pidfd_getfd pidfd_send_signal shmget msgget semget")
+_OTHERS = ("ptrace process_vm_readv process_vm_writev mount umount2 mount_setattr open_tree move_mount fsopen fsconfig "
+           "fsmount fspick pivot_root chroot unshare setns bpf io_uring_setup open_by_handle_at keyctl add_key reboot "
+           "swapon init_module finit_module kexec_load perf_event_open userfaultfd pidfd_open pidfd_getfd "
+           "pidfd_send_signal shmget msgget semget")
 _FILES = ("unlink unlinkat rename renameat renameat2 mkdir mkdirat rmdir link linkat symlink symlinkat mknod mknodat "
           "chmod fchmod fchmodat fchmodat2 chown lchown fchown fchownat truncate utimensat setxattr creat")
 
@@ -53,6 +56,16 @@ def die_with_parent():
     ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
 
 
+def drop_capabilities():
+    """Gives up what a namespace's owner may do there, such as changing its mounts."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    for capability in range(64):
+        libc.prctl(_DROP_BOUND, capability, 0, 0, 0)  # refused without privileges, and not needed then
+    header, none = (ctypes.c_uint32 * 2)(_CAPABILITIES_VERSION, 0), (ctypes.c_uint32 * 6)()
+    if libc.capset(header, none):
+        raise OSError(ctypes.get_errno(), "capabilities cannot be dropped")
+
+
 def seal(files=True, processes=True, gpu=False):
     """Forbids this process network, changes of any `files` and new `processes`. Cannot be undone.
 
@@ -72,7 +85,9 @@ def seal(files=True, processes=True, gpu=False):
     if processes:
         rules.refuse(f"{_PROCESSES}", ended)
         rules.refuse("clone", ended, _Compare(0, _MASKED_EQUAL, _CLONE_THREAD, 0))
-        rules.refuse("clone3", _ERRNO | errno.ENOSYS)  # its flags cannot be seen; the C library falls back to clone
+    for flag in _NAMESPACES:
+        rules.refuse("clone", ended, _Compare(0, _MASKED_EQUAL, flag, flag))
+    rules.refuse("clone3", _ERRNO | errno.ENOSYS)  # its flags cannot be seen; the C library falls back to clone
     if processes:
         rules.refuse("kill tkill", ended)  # a compiler ends its own children
     if files:

@@ -68,7 +68,8 @@ class Worker:
             namespaces.enter(self.folder, _TEMPORARY_BYTES)
         except OSError as error:
             if self.settings["compile"] != "none" or self.settings["device"] == "cuda":
-                sys.exit(f"worker: --compile and --device cuda need user namespaces, which are refused: {error}")
+                remedy = "" if self.settings["device"] == "cuda" else "; use --compile none"
+                sys.exit(f"worker: a compiler and a GPU need user namespaces, which are refused here: {error}{remedy}")
             return
         if self.settings["device"] == "cuda":
             self.limits = self.limits._replace(folder=self.folder)
@@ -181,11 +182,14 @@ def _are_names(value):
 
 
 def _is_number(value):
-    return isinstance(value, (int, float)) and math.isfinite(value)
+    try:
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:  # an integer of hundreds of digits
+        return False
 
 
 def _warm_up(settings):
-    """Loads what children would otherwise each load. On a GPU that would start CUDA, which a child cannot inherit."""
+    """Loads what children would otherwise each load. On a GPU that starts CUDA, which children could not use then."""
     if settings["compile"] == "none" or settings["device"] == "cuda":
         return
     import torch._inductor.compile_fx  # noqa: F401

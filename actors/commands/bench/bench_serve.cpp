@@ -21,10 +21,11 @@ namespace warpsmith::actors {
 namespace {
 
 constexpr double serve_bar = 0.90;
-constexpr int64_t gpu_tokens = 1024;  // with fewer, a round ends before all its streams have begun
+constexpr int64_t gpu_tokens =
+    1024;  // with 192, the start of the streams is a large part of a round
 
 struct ServeBenchArguments {
-  ServedModelOptions model{.name = "bench"};
+  ServedModelOptions model{.name = "bench", .context_from = "--prompt-tokens and --new-tokens"};
   policy::DecodeBenchOptions load{.batch = 64};
   std::optional<int64_t> new_tokens;
   std::string device = "cpu";
@@ -171,10 +172,10 @@ Command bench_serve_part() {
         app.add_option("--prompt-tokens", args->load.prompt_tokens, "Prompt tokens per stream")
             ->capture_default_str()
             ->check(CLI::Range(1, 100'000));
-        app.add_option("--new-tokens", args->new_tokens,
-                       "Sampled tokens per stream (default: " +
-                           std::to_string(args->load.new_tokens) + ", on a GPU " +
-                           std::to_string(gpu_tokens) + ")")
+        app.add_option(
+               "--new-tokens", args->new_tokens,
+               "Sampled tokens per stream (default: " + std::to_string(args->load.new_tokens) +
+                   ", on a GPU " + std::to_string(gpu_tokens) + ")")
             ->check(CLI::Range(2, 100'000));
         app.add_option("--rounds", args->rounds,
                        "Pairs of both measurements; the medians are printed")

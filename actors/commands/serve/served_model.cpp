@@ -28,8 +28,9 @@ std::string name_of(const ServedModelOptions& options) {
 Result<void> check_context(const ServedModelOptions& options, const policy::ModelConfig& model) {
   if (options.context <= model.max_positions) return {};
   return fail(ErrorCode::invalid_argument,
-              "--context: expected at most the model's " + std::to_string(model.max_positions) +
-                  " positions, got " + std::to_string(options.context));
+              options.context_from + ": expected at most the model's " +
+                  std::to_string(model.max_positions) + " positions, got " +
+                  std::to_string(options.context));
 }
 
 policy::EngineConfig engine_config(const ServedModelOptions& options,

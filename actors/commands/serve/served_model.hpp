@@ -14,13 +14,14 @@
 namespace warpsmith::actors {
 
 struct ServedModelOptions {
-  std::filesystem::path folder;        // in Hugging Face layout
-  std::string name;                    // empty: the folder's
-  std::optional<int> gpu;              // none: on the CPU
-  std::string chat_template = "auto";  // as agent.chat_template
-  std::string tool_syntax = "hermes";  // or "xml"
-  int64_t context = 0;                 // tokens of a sequence; 0: the model's positions
-  int64_t cache_tokens = 0;            // keys and values in all; 0: default_cache_tokens
+  std::filesystem::path folder;            // in Hugging Face layout
+  std::string name;                        // empty: the folder's
+  std::optional<int> gpu;                  // none: on the CPU
+  std::string chat_template = "auto";      // as agent.chat_template
+  std::string tool_syntax = "hermes";      // or "xml"
+  int64_t context = 0;                     // tokens of a sequence; 0: the model's positions
+  std::string context_from = "--context";  // what the user sets it with
+  int64_t cache_tokens = 0;                // keys and values in all; 0: default_cache_tokens
   int64_t sessions = 64;
 };
 

@@ -176,7 +176,7 @@ class AttacksTest(unittest.TestCase):
         honest = {"operators": ["exp"], "shapes": ["float32[2]"], "used": ["exp"], "eager_ms": 0.5, "roofline_ms": 1}
         self.assertTrue(worker._are_facts(honest, worker._RUN))
         for wrong in ({"used": None}, {"shapes": [1]}, {"eager_ms": "0.5"}, {"roofline_ms": float("nan")},
-                      {"compile_ms": 0.5}):
+                      {"compile_ms": 0.5}, {"eager_ms": True}, {"eager_ms": 10**400}):
             self.assertFalse(worker._are_facts({**honest, **wrong}, worker._RUN), wrong)
         self.assertFalse(worker._are_facts(honest, worker._FACTS["run_all"]))
 
@@ -224,9 +224,27 @@ def named(say):
     return [libc.open(p.encode(), os.O_WRONLY) > 0 for p in
             ("/proc/self/task/%d/comm" % os.getpid(), "/proc/self/comm", "/proc/sys/kernel/hostname")]
 
+def capabilities(say):
+    lines = open("/proc/self/status").read().splitlines()
+    return sorted({line.split()[1] for line in lines if line.startswith("Cap")})
+
+def freed(say):
+    libc = ctypes.CDLL(None)
+    writable = (ctypes.c_uint64 * 4)(0, 1, 0, 0)
+    found = [libc.syscall(442, -100, b"/", 0x8000, ctypes.byref(writable), ctypes.c_size_t(32))]
+    return found + [libc.syscall(56, 0x10000000 | 17, 0, 0, 0, 0), libc.open(outside, os.O_WRONLY | os.O_CREAT, 0o600)]
+
 import child
+from reasons import Rejected
+outside = os.fsencode(sys.argv[1] + "/planted")
 for device in ("cuda", "cpu"):
     print(*child.run(named, child.Limits(device=device, folder=folder))[0])
+    print(*child.run(capabilities, child.Limits(device=device, folder=folder))[0])
+    for compiler in (False, True):
+        try:
+            print(*child.run(freed, child.Limits(device=device, folder=folder, compiler=compiler))[0])
+        except Rejected as error:
+            print(error.reason)
 open(sys.argv[1] + "/planted", "w")
 """
 
@@ -238,8 +256,11 @@ class ViewTest(unittest.TestCase):
                                   text=True, timeout=60)
         if "namespaces: Operation not permitted" in done.stderr:
             self.skipTest("user namespaces are refused")
-        devices, on_a_gpu, on_a_cpu = done.stdout.splitlines()
-        self.assertEqual((on_a_gpu, on_a_cpu), ("True False False", "False False False"))
+        devices, *lines = done.stdout.splitlines()
+        on_a_gpu, on_a_cpu = lines[:4], lines[4:]
+        none = "0000000000000000"
+        self.assertEqual(on_a_gpu, ["True False False", none, "-1 -1 -1", "-1 -1 -1"], done.stderr)
+        self.assertEqual(on_a_cpu, ["False False False", none, "forbidden_call", "forbidden_call"], done.stderr)
         seen = {name for name in devices.split() if not name.startswith("nvidia")}
         self.assertEqual(seen, {"null", "zero", "full", "random", "urandom"}, done.stderr)
         self.assertIn("Read-only file system", done.stderr)

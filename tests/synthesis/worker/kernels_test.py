@@ -6,7 +6,7 @@ import sys
 import tempfile
 import unittest
 
-from support import WORKER
+from support import WORKER, needs_namespaces
 
 _TARGET = "cuda", 90, 32  # no GPU is needed to compile for one
 _HERE = os.path.dirname(os.path.abspath(__file__))
@@ -32,6 +32,7 @@ for device in ("cpu", "cuda"):
 
 
 class KernelsTest(unittest.TestCase):
+    @needs_namespaces
     def test_triton_compiles_where_only_one_folder_is_writable(self):
         sys.path.insert(0, str(WORKER))
         import environments

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import unittest
 
-from support import WORKER, Case, command
+from support import WORKER, Case, command, needs_namespaces
 
 NODE = f"'{sys.executable}' -B '{WORKER}/main.py' worker"
 _MAGIC, _HEADER = 0x314D5246, struct.Struct("<IIQ")
@@ -60,6 +60,7 @@ class ServeTest(Case):
         last = server.end().splitlines()[-1]
         self.assertRegex(last, r"^serve: preparation ended with exit status 1: NotADirectoryError: .*file/cache")
 
+    @needs_namespaces
     def test_it_enters_namespaces(self):
         server = self.server()
         server.send(self.settings())

@@ -47,6 +47,12 @@ def get_init_inputs():
 """
 
 
+def needs_namespaces(test):
+    """Skips a test where this machine refuses user namespaces."""
+    refused = subprocess.run(["unshare", "--user", "--mount", "true"], capture_output=True).returncode
+    return unittest.skipIf(refused, "user namespaces are refused")(test)
+
+
 def command(*arguments, **options):
     """Runs the command line and returns the finished process."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
