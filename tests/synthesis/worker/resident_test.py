@@ -6,6 +6,7 @@ import signal
 import tempfile
 import time
 import unittest
+import weakref
 from unittest import mock
 
 import support  # noqa: F401  finds the worker
@@ -17,6 +18,11 @@ from compose import Candidate
 from reasons import Rejected
 
 _done = []  # what the process did before
+_tensors = []  # references to what a job held, and whether it was gone when memory was given back
+
+
+class Tensor:
+    """Stands for one."""
 
 
 def work(job, say):
@@ -25,6 +31,12 @@ def work(job, say):
     match job:
         case "constant":
             raise Rejected("constant")
+        case "constant tensor":
+            tensor = Tensor()
+            _tensors.append(weakref.ref(tensor))
+            raise Rejected("constant")
+        case "gone":
+            return _tensors
         case "error":
             raise ValueError("of the task")
         case "error if used" if len(_done) > 1:
@@ -131,6 +143,14 @@ class ResidentTest(unittest.TestCase):
         limits = child.Limits(seconds=5.0, memory=1 << 30)
         self.assertNotEqual(child.run(lambda say: os.getpid(), limits)[0], process)
         self.assertEqual(self.process(), process)
+
+    def test_memory_is_given_back_when_a_rejected_task_holds_none(self):
+        def look():
+            _tensors[:] = [found() is None if callable(found) else found for found in _tensors]
+
+        with mock.patch.object(resident, "release", look):
+            self.assertEqual(self.reason("constant tensor"), "constant")
+            self.assertEqual(self.process("gone"), [True])
 
     def test_the_first_error_counts_where_nothing_can_be_released(self):
         with mock.patch.object(resident, "release", side_effect=RuntimeError("a broken device")):
