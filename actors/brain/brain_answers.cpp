@@ -32,7 +32,8 @@ void BrainState::take_reply(TrajectoryId id, HttpReply reply) {
   turn.phase = Phase::waiting;
   const AttemptId at{id, turn.number, turn.attempts};
   const double seconds = static_cast<double>(reply.took.count()) / 1000;
-  const Assessed assessed = assess(reply, endpoint_, usage_.answers > 0);
+  Assessed assessed = assess(reply, endpoint_, usage_.answers > 0);
+  assessed.why = without_secret(std::move(assessed.why), settings_.key);  // JSON may escape it
   if (assessed.next == Next::take) {
     must(log_->answered(at, record_of(assessed.answer), seconds));
     return answered(id, assessed.answer);

@@ -58,7 +58,10 @@ std::string text_in(const Json& value) {
 }
 
 std::optional<int64_t> count_in(const Json& value) {
-  if (!value.is_number_integer() || value.get<double>() < 0) return std::nullopt;
+  constexpr double most = 1e12;  // no endpoint counts so far, and sums of such counts fit
+  if (!value.is_number_integer()) return std::nullopt;
+  const auto wide = value.get<double>();
+  if (wide < 0 || wide > most) return std::nullopt;
   return value.get<int64_t>();
 }
 

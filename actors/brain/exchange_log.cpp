@@ -3,6 +3,8 @@
 
 #include <fcntl.h>
 
+#include <fstream>
+
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -20,6 +22,14 @@ constexpr size_t usage_bytes = size_t{64} << 10U;
 
 Json line_of(const AttemptId& id, const char* kind) {
   return {{"at", utc_timestamp()}, {"kind", kind}, {"turn", id.turn}, {"attempt", id.attempt}};
+}
+
+/// Whether the last line has no end: the process that wrote it was killed.
+bool is_torn(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary | std::ios::ate);
+  if (!in || in.tellg() == 0) return false;
+  in.seekg(-1, std::ios::end);
+  return in.get() != '\n';
 }
 
 }  // namespace
@@ -56,6 +66,11 @@ Result<ExchangeLog::File*> ExchangeLog::file_of(TrajectoryId id) {
   std::error_code none;
   const auto size = std::filesystem::file_size(file.path, none);
   file.bytes = none ? 0 : size;
+  if (is_torn(file.path)) {
+    if (auto ended = write_all(file.file, "\n", file.path); !ended) {
+      return tl::unexpected(std::move(ended.error()));
+    }
+  }
   return &files_.emplace(id, std::move(file)).first->second;
 }
 

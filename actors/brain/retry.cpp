@@ -83,7 +83,10 @@ Assessed assess(const HttpReply& reply, const Endpoint& endpoint, bool any_taken
 
 milliseconds wait_before(int64_t attempt, std::optional<std::chrono::seconds> retry_after,
                          milliseconds most, double uniform) {
-  if (retry_after) return std::min<milliseconds>(*retry_after, most);
+  if (retry_after) {
+    const bool is_longer = *retry_after > std::chrono::duration_cast<std::chrono::seconds>(most);
+    return is_longer ? most : std::min<milliseconds>(*retry_after, most);
+  }
   const double doubled =
       std::pow(2.0, static_cast<double>(std::clamp<int64_t>(attempt - 1, 0, 30)));
   const double grown = std::min(static_cast<double>(first_wait.count()) * doubled,

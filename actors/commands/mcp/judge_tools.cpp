@@ -116,7 +116,10 @@ McpTool submit_tool(const JudgeToolOptions& options) {
           [options, all](const json& arguments, CallControl& control) -> McpAnswer {
             const auto input = read_tool_input(arguments, options.tasks);
             if (!input) return failed(input.error());
-            Submissions& of_task = (*all)[input->check.task];
+            // By what the task says: one file has many paths, and copies.
+            const auto task = synthesis::load_task(input->check.task);
+            if (!task) return failed(task.error());
+            Submissions& of_task = (*all)[task->content_hash];
             if (options.max_submissions > 0 && of_task.count >= options.max_submissions) {
               return failed({ErrorCode::capacity, "all " + std::to_string(options.max_submissions) +
                                                       " submissions of this task are used"});

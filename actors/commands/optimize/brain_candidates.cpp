@@ -123,7 +123,10 @@ Result<std::string> summary_of(const BrainCall& call, const SuiteSampling& sampl
 
 Result<BrainEnd> ask_brain(const BrainCall& call) {
   const SignalWait signals;
-  const bool resumed = holds_run(RunPaths{call.folder.brain()});
+  const RunPaths paths{call.folder.brain()};
+  std::error_code error;
+  const bool resumed = holds_run(paths) && fs::exists(suite_file(paths), error);
+  if (!resumed) fs::remove_all(paths.folder, error);  // killed before anything was asked
   auto sampling = resumed ? resumed_sampling(call) : new_sampling(call);
   if (!sampling) return tl::unexpected(std::move(sampling.error()));
   FoundFolder found(call.folder.found());

@@ -75,6 +75,7 @@ class Kernels {
       CALL_DRIVER(cuMemcpyDtoD, one.initial, one.address, one.bytes);
       variables_.push_back(one);
     }
+    CALL_DRIVER(cuStreamSynchronize, nullptr);  // the copies are there for every stream
   }
 
   /// The kernel, allowed that many bytes of dynamic shared memory and clusters of that many blocks.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `warpsmith optimize`: judges candidates for one operator and promotes the best that is better.
 #include <CLI/CLI.hpp>
+#include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 
@@ -19,6 +21,11 @@ namespace warpsmith::actors {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// CLI11's ranges accept it.
+std::string not_nan(const std::string& text) {
+  return std::isnan(std::strtod(text.c_str(), nullptr)) ? "expected a number, got " + text : "";
+}
 
 const char* const optimize_footer =
     "op.py is a task: class Model, get_inputs and get_init_inputs. Further sizes are declared by\n"
@@ -190,7 +197,8 @@ Command optimize_command() {
             app.add_option("--margin", options->margin_percent,
                            "Percent by which the low end must be faster")
                 ->capture_default_str()
-                ->check(CLI::Range(0.0, 1000.0));
+                ->check(CLI::Range(0.0, 1000.0))
+                ->check(not_nan);
             app.add_option("--attempts", options->attempts,
                            "Candidates to judge at most; with --brain the number of trajectories\n"
                            "(default 8)");

@@ -89,18 +89,28 @@ Result<std::vector<sandbox::BoundPlan>> plans_of(const ExportedKernel& kernel) {
   return out;
 }
 
+/// Whether the export has a file of its own with this name.
+bool is_generated(const std::string& name, bool on_device) {
+  return name == "op.cpp" || name.starts_with("headers/") || (on_device && name == "kernels.h");
+}
+
 /// Writes export/, or says in the report why there is none.
 Result<void> write_export(const ResultParts& parts, const Attempt& winner,
                           const FoundSubmission& one, OptimizeReport& report) {
   auto kernel = exported_kernel(parts, winner, one);
   if (!kernel) return fail("export", kernel.error());
-  if (kernel->files.contains(sandbox::plan_file)) {
+  const auto& contract = sandbox::contract_named(one.submission.contract);
+  if (contract.runs_on == sandbox::RunsOn::gpu) {
     auto plans = plans_of(*kernel);
     if (!plans) return fail("export", plans.error());
     kernel->plans = std::move(*plans);
   }
   for (const sandbox::BoundPlan& plan : kernel->plans) {
     if (const auto why = unexportable(plan)) report.export_note = *why;
+  }
+  for (const auto& [name, text] : kernel->files) {
+    if (is_generated(name, !kernel->plans.empty()))
+      report.export_note = "the export has its own " + name + "; rename it";
   }
   const FileSet none;
   return replace_folder(parts.folder.folder / "export",
@@ -118,8 +128,10 @@ Result<void> write_promoted(const ResultParts& parts, const Attempt& winner,
         "contract " + one->submission.contract + " has none; kernel/ holds the sources";
   } else if (parts.stopped) {
     report.export_note = "stopped before it was written; --resume writes it";
+  } else if (auto written = write_export(parts, winner, *one, report); !written) {
+    report.export_note = written.error().message;
   } else {
-    return write_export(parts, winner, *one, report);
+    return {};
   }
   return replace_folder(folder / "export", {});
 }
@@ -128,6 +140,10 @@ Result<void> write_promoted(const ResultParts& parts, const Attempt& winner,
 
 Result<void> write_result(const ResultParts& parts, OptimizeReport& report) {
   const std::filesystem::path& folder = parts.folder.folder;
+  // A report never tells of other files than those beside it, also after kill -9.
+  std::error_code error;
+  std::filesystem::remove(folder / "report.json", error);
+  std::filesystem::remove(folder / "report.html", error);
   if (report.promotion.winner) {
     const Attempt& winner = report.candidates[*report.promotion.winner];
     add_diff(parts, winner, report);

@@ -273,7 +273,7 @@ Result<ExitCode> judge(const OptimizeCall& call, OptimizeInput input, const std:
   return job.stopped() ? tell_resume(call) : code;
 }
 
-/// Asks the brain in a result folder, which is removed again if nothing could begin.
+/// Asks the brain in a result folder, which is removed again if nothing began.
 Result<BrainEnd> ask(const OptimizeCall& call) {
   if (call.is_new) {
     auto made = make_result_folder(call.folder, call.settings);
@@ -281,8 +281,8 @@ Result<BrainEnd> ask(const OptimizeCall& call) {
   }
   auto end = ask_brain(
       {call.settings, call.folder, call.overrides, call.budget.attempts, call.budget.time});
-  if (!end && call.is_new) {
-    std::error_code error;
+  std::error_code error;
+  if (!end && call.is_new && !std::filesystem::exists(call.folder.brain(), error)) {
     std::filesystem::remove(call.folder.settings(), error);
     std::filesystem::remove(call.folder.folder, error);  // stays if it holds anything
   }

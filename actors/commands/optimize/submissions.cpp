@@ -90,9 +90,15 @@ Result<std::vector<FoundSubmission>> read_submissions(const SubmissionFolder& fr
   std::vector<FoundSubmission> out;
   for (const fs::path& entry : *entries) {
     auto one = read_one(from, entry);
-    if (!one) return tl::unexpected(std::move(one.error()));
-    out.push_back(std::move(*one));
+    if (!one && from.whole) return tl::unexpected(std::move(one.error()));
+    if (one) {
+      out.push_back(std::move(*one));
+    } else {
+      skipped.push_back(entry.filename().string() + ": " + one.error().message);
+    }
   }
+  if (out.empty())
+    return fail(from.option, {ErrorCode::invalid_argument, "none is usable: " + skipped.back()});
   return out;
 }
 

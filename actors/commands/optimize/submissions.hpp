@@ -26,12 +26,12 @@ struct SubmissionFolder {
   std::string folder;
   std::string operator_file;
   std::string contract;  // empty: implied by the files
-  bool whole = false;    // a folder without a solution is an error; otherwise it is left out
+  bool whole = false;    // whether a folder without a solution that can be read is an error
 };
 
 /// In the order of their names. Entries that begin with a dot, files that no contract takes, and
-/// folders without a solution are left out; `skipped` gets a line on each. An error names the entry
-/// that cannot be read, or says that there is none.
+/// folders without a solution or with one that cannot be read are left out; `skipped` gets a line
+/// on each. With `whole`, an error names such a folder. It is an error if nothing is left.
 Result<std::vector<FoundSubmission>> read_submissions(const SubmissionFolder& from,
                                                       std::vector<std::string>& skipped);
 

@@ -110,7 +110,7 @@ bool EngineLoop::open_engine(const EngineMaker& make) {
 
 void EngineLoop::go_on() {
   while (true) {
-    for (Waiting& waiting : next_sequences()) admit(std::move(waiting));
+    for (take_sequences(); !taken_.empty(); taken_.pop_front()) admit(taken_.front());
     {
       const std::lock_guard lock(mutex_);
       if (stopping_) return;
@@ -123,21 +123,20 @@ void EngineLoop::go_on() {
 }
 
 /// Takes what has a slot from the queue. Waits if there is nothing to do.
-std::vector<EngineLoop::Waiting> EngineLoop::next_sequences() {
-  std::vector<Waiting> next;
+void EngineLoop::take_sequences() {
   std::unique_lock lock(mutex_);
   if (!engine_->has_work()) {
     changed_.wait_for(lock, idle_look, [this] { return stopping_ || !waiting_.empty(); });
   }
-  while (!waiting_.empty() && next.size() < engine_->free_slots()) {
-    next.push_back(std::move(waiting_.front()));
+  while (!waiting_.empty() && taken_.size() < engine_->free_slots()) {
+    taken_.push_back(std::move(waiting_.front()));
     waiting_.pop_front();
   }
-  status_.running += std::ssize(next);
-  return next;
+  status_.running += std::ssize(taken_);
 }
 
-void EngineLoop::admit(Waiting waiting) {
+/// `waiting` keeps its channel until the engine has it: an engine that throws fails it.
+void EngineLoop::admit(Waiting& waiting) {
   if (waiting.channel->cancelled(waiting.sequence)) return;
   const policy::SessionId session = next_session_++;
   waiting.request.session = session;
@@ -189,6 +188,8 @@ void EngineLoop::fail_all(const Error& error) {
   }
   for (const auto& [session, running] : running_) running.channel->fail_with(error);
   for (const Waiting& one : waiting) one.channel->fail_with(error);
+  for (const Waiting& one : taken_) one.channel->fail_with(error);
+  taken_.clear();
   running_.clear();
 }
 

@@ -77,8 +77,8 @@ class EngineLoop {
   void run(const EngineMaker& make);
   bool open_engine(const EngineMaker& make);
   void go_on();
-  std::vector<Waiting> next_sequences();
-  void admit(Waiting waiting);
+  void take_sequences();
+  void admit(Waiting& waiting);
   void drop_cancelled();
   void pass_on(const policy::EngineOutput& output);
   void publish(bool stepped);
@@ -94,6 +94,7 @@ class EngineLoop {
   SteadyClock::time_point beat_ = SteadyClock::now();  // when the last step ended
 
   std::unique_ptr<policy::Engine> engine_;  // of the thread alone, and so are these
+  std::deque<Waiting> taken_;               // from the queue, not yet in the engine
   std::map<policy::SessionId, Running> running_;
   policy::SessionId next_session_ = 1;
   std::thread thread_;

@@ -30,6 +30,18 @@ TEST(ChatAnswerTest, ReadsAWholeAnswer) {
   EXPECT_EQ(answer->tokens_out, 3);
 }
 
+/// Such counts would give a budget back, or overflow it.
+TEST(ChatAnswerTest, IgnoresImpossibleCounts) {
+  for (const char* count : {"18446744073708551616", "9223372036854775807", "-1", "1.5", "\"7\""}) {
+    const auto answer = parse_answer(
+        json_type, std::string(R"({"choices": [{"message": {"content": "a"}}], "usage": {)") +
+                       R"("prompt_tokens": )" + count + R"(, "completion_tokens": 3}})");
+    ASSERT_TRUE(answer) << count;
+    EXPECT_FALSE(answer->tokens_in) << count;
+    EXPECT_EQ(answer->tokens_out, 3);
+  }
+}
+
 TEST(ChatAnswerTest, ReadsAStream) {
   const auto answer = parse_answer(
       stream_type,

@@ -56,6 +56,16 @@ TEST_F(ExchangeLogTest, ALaterRunAppends) {
   EXPECT_EQ(lines()[1]["first_message"], 0);
 }
 
+/// Its line swallows no later one.
+TEST_F(ExchangeLogTest, ALaterRunGoesOnBehindATornLine) {
+  ASSERT_TRUE(open().asked({7, 1}, "url", {{R"({"a": 1})"}, "{}"}));
+  std::ofstream(folder_.path() / "brain" / "7.jsonl", std::ios::app) << R"({"at": )";
+  ASSERT_TRUE(open().asked({7, 1}, "url", {{R"({"a": 2})"}, "{}"}));
+  const std::string all = text("7.jsonl");
+  const size_t last = all.rfind('\n', all.size() - 2);
+  EXPECT_EQ(json::parse(all.substr(last + 1))["messages"], json::array({{{"a", 2}}}));
+}
+
 TEST_F(ExchangeLogTest, NeverHoldsTheKey) {
   const std::string key = "sk-abcdef123456";
   ExchangeLog log = open(key);

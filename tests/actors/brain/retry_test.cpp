@@ -78,6 +78,7 @@ TEST(BrainRetryTest, WaitsTwiceAsLongEachTime) {
 TEST(BrainRetryTest, TheServersOwnWaitWinsWithinTheBound) {
   EXPECT_EQ(wait_before(1, seconds{7}, seconds{300}, 0), seconds{7});
   EXPECT_EQ(wait_before(1, seconds{86'400}, seconds{300}, 0), seconds{300});
+  EXPECT_EQ(wait_before(1, seconds::max(), seconds{300}, 0), seconds{300});
 }
 
 }  // namespace

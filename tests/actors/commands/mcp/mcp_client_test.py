@@ -9,8 +9,10 @@ import asyncio
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
+import tempfile
 import unittest
 
 try:
@@ -168,13 +170,17 @@ class ClientTest(unittest.TestCase):
 
     def test_submissions_are_counted_and_limited(self):
         async def work(session):
-            arguments = {"task": "square_mean", "files": {"kernel.cpp": "int x = ;"}}
-            return [await session.call_tool("submit", arguments) for _ in range(2)]
-        first, second = map(self.parts, self.session(work, "--max-submissions", "1"))
+            files = {"kernel.cpp": "int x = ;"}
+            folder, name = os.path.split(TASK)
+            with tempfile.NamedTemporaryFile(suffix=".py") as copy:
+                shutil.copyfile(TASK, copy.name)
+                tasks = TASK, f"{folder}/./{name}", copy.name
+                return [await session.call_tool("submit", {"task": task, "files": files}) for task in tasks]
+        first, *others = map(self.parts, self.session(work, "--max-submissions", "1"))
         self.assertEqual(first[2]["submission"], 1)
-        self.assertTrue(second[0])
-        self.assertIn("submissions of this task are used", second[1])
-
+        for other in others:
+            self.assertTrue(other[0])
+            self.assertIn("submissions of this task are used", other[1])
 
     def test_a_right_kernel_is_checked_verified_profiled_and_submitted(self):
         """From the list of tasks to the verdict, in one session."""
