@@ -59,10 +59,11 @@ Result<SuiteReport> read_suite_report(const RunPaths& paths) {
   if (!stack) return tl::unexpected(std::move(stack.error()));
   auto db = RunDatabase::open(paths.database(), SqlAccess::read_only);
   if (!db) return tl::unexpected(std::move(db.error()));
-  const auto records = read_suite_records(*db);
+  auto records = read_suite_records(*db);
   if (!records) return tl::unexpected(records.error());
   SuiteTable table = suite_table(*plan, *records);
-  return SuiteReport{paths.folder.string(), std::move(*plan), std::move(*stack), std::move(table)};
+  return SuiteReport{paths.folder.string(), std::move(*plan), std::move(*stack), std::move(table),
+                     std::move(*records)};
 }
 
 Result<void> write_suite_report(const RunPaths& paths, const SuiteReport& report) {

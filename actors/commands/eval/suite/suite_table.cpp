@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/commands/eval/suite/suite_table.hpp"
 
+#include "actors/commands/eval/suite/suite_comparison.hpp"
+
 #include <algorithm>
 #include <cstdio>
 
@@ -215,11 +217,14 @@ std::string to_text(const SuiteReport& before, const SuiteReport& now) {
     out += padded(name, figure_width);
   }
   out += '\n';
-  for (const SuiteRow& row : now.table.rows) {
-    const SuiteRow* earlier = same_row(before.table, row);
-    if (row.scope == SuiteScope::refused || earlier == nullptr) continue;
-    out += level_line(name_of(row) + " before", *earlier) + level_line("  now", row);
+  const CommonTasks common = common_tasks(before, now);
+  const SuiteTable earlier = table_over(before, common);
+  for (const SuiteRow& row : table_over(now, common).rows) {
+    const SuiteRow* same = same_row(earlier, row);
+    if (row.scope == SuiteScope::refused || same == nullptr) continue;
+    out += level_line(name_of(row) + " before", *same) + level_line("  now", row);
   }
+  for (const std::string& one : common.left_out) out += "left out: " + one + '\n';
   return out;
 }
 

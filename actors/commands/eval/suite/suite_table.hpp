@@ -15,6 +15,7 @@ struct SuiteReport {
   SuitePlan plan;
   StackIdentity stack;
   SuiteTable table;
+  SuiteRecords records;
 };
 
 /// One line for each row, six significant digits, empty where there is no value.
@@ -23,7 +24,8 @@ std::string to_json(const SuiteReport& report);
 /// The stack, then a line for all tasks, for each level and each task, then refusals.
 std::string to_text(const SuiteReport& report);
 
-/// Levels of two evaluations beside each other, under both stacks.
+/// Two evaluations beside each other, under both stacks, over the tasks of equal content that both
+/// judged; then the tasks that are left out, with the reasons.
 std::string to_text(const SuiteReport& before, const SuiteReport& now);
 
 }  // namespace warpsmith::actors

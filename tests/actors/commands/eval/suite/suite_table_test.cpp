@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "actors/commands/eval/suite/suite_comparison.hpp"
 #include "actors/commands/eval/suite/suite_page.hpp"
 #include "runtime/random_stream.hpp"
 #include "runtime/run/durable_file.hpp"
@@ -105,6 +106,35 @@ TEST(SuiteFiguresTest, WhereNothingWasJudgedThereIsNoShare) {
   const auto json = nlohmann::json::parse(to_json(report));
   EXPECT_TRUE(json["rows"][2]["pass_rate"].is_null()) << json["rows"][2];
   EXPECT_TRUE(json["rows"][2]["eager"]["fast_p"][1]["share"].is_null());
+}
+
+SuiteReport report_of(SuitePlan plan, SuiteRecords records) {
+  SuiteTable table = suite_table(plan, records);
+  return {"/runs/R", std::move(plan), {}, std::move(table), std::move(records)};
+}
+
+/// Or an easier set of tasks would look like progress.
+TEST(SuiteComparisonTest, OnlyTasksThatBothJudgedAreCompared) {
+  SuiteRecords easy;
+  easy.samples["a"] = {passed(2, 2)};
+  easy.samples["c"] = {passed(2, 2)};
+  SuiteRecords all;
+  all.samples = {{"a", {passed(3, 3)}}, {"b", {failed("wrong")}}, {"c", {failed("wrong")}}};
+  SuitePlan changed = plan_of(1);
+  changed.tasks[2].content_hash = "other";
+  changed.tasks.push_back({"e", "level2", "/suite/level2/e.py", "he", "fp32-strict"});
+  const SuiteReport before = report_of(plan_of(1), easy);
+  const SuiteReport now = report_of(changed, all);
+  const CommonTasks common = common_tasks(before, now);
+  EXPECT_EQ(common.ids, std::set<std::string>{"a"});
+  EXPECT_EQ(common.left_out,
+            (std::vector<std::string>{"b: not judged in both", "c: its content has changed",
+                                      "e: only in the evaluation now"}));
+  EXPECT_EQ(common_tasks(now, before).left_out.back(), "e: only in the evaluation before");
+  EXPECT_EQ(row(table_over(now, common), SuiteScope::all, "").pass_rate, 1);
+  const std::string text = to_text(before, now);
+  EXPECT_NE(text.find("left out: c: its content has changed\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("level2"), std::string::npos) << text;
 }
 
 TEST(SuiteFiguresTest, AMissingSampleHasItsTasksNameAndReason) {
