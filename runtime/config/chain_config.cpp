@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "runtime/random_stream.hpp"
 #include "runtime/run/run_folder.hpp"
 
 namespace warpsmith {
@@ -38,6 +39,13 @@ Result<std::vector<ChainStage>> load_chain(const std::filesystem::path& file,
     return fail(good.error().code, file.string() + ": " + good.error().message);
   }
   return stages;
+}
+
+int64_t stage_seed(const ChainStage& stage) {
+  const auto seed = static_cast<uint64_t>(stage.config.run.seed);
+  if (!samples(stage.config.run.stage)) return stage.config.run.seed;
+  constexpr uint64_t seeds = uint64_t{1} << 31U;
+  return static_cast<int64_t>(RandomStream{seed, "stage " + stage.name}.below(seeds));
 }
 
 Result<void> check_chain(const std::vector<ChainStage>& stages) {

@@ -115,6 +115,7 @@ class Chain {
     RunConfig config = inherited(stage.config, inheritance_);
     config.run.folder = place.root;
     config.run.name = place.name;
+    config.run.seed = stage_seed(stage);
     RunPlace where{place.name, "", folder_.string()};
     if (has_run(place, config.run.stage)) where.resume = place.run().string();
     const StageEnd end = run_stage(config, where, {output_.quiet, false});

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -174,6 +176,7 @@ double ValueStage::explained_variance() const {
 
 /// Keeps a copy of the critic if it explains more than all before.
 void ValueStage::note(double explained) {
+  if (!std::isfinite(explained)) explained = -std::numeric_limits<double>::infinity();
   if (!best_weights_.empty() && explained <= best_) return;
   best_ = explained;
   best_step_ = step_;

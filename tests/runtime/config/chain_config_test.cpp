@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <set>
 
 #include "tests/support/temporary_folder.hpp"
 
@@ -47,6 +48,18 @@ TEST_F(ChainConfigTest, AStagesTableReplacesKeysForItAlone) {
   EXPECT_EQ((*chain)[1].config.run.trajectories, 64);
   EXPECT_EQ((*chain)[1].config.learner.step.trajectories, 8);
   EXPECT_TRUE((*chain)[1].config.run.stages.empty()) << "a stage is a run of its own";
+}
+
+/// With equal seeds, trajectory i of one stage would be that of another: same task, same draws.
+TEST_F(ChainConfigTest, StagesThatSampleHaveSeedsOfTheirOwn) {
+  const auto all = load(R"(["warmup", "collect", "rft", "agentic"])").value();
+  const auto few = load(R"(["collect", "agentic"])").value();
+  EXPECT_EQ(stage_seed(all[2]), 1) << "it samples nothing";
+  const std::set<int64_t> seeds{stage_seed(all[0]), stage_seed(all[1]), stage_seed(all[3]), 1};
+  EXPECT_EQ(seeds.size(), 4U);
+  EXPECT_EQ(stage_seed(few[1]), stage_seed(all[3])) << "another stage is left out";
+  const auto other = load(R"(["collect", "agentic"])", "", {"run.seed=2"}).value();
+  EXPECT_NE(stage_seed(other[1]), stage_seed(all[3]));
 }
 
 TEST_F(ChainConfigTest, OptionsReachOneStageOrAll) {
