@@ -12,7 +12,7 @@ namespace {
 constexpr int socket_in_child = 3;
 constexpr int refused_status = 2;                       // of serve.py
 constexpr std::chrono::seconds frame_within{10};        // its rest follows its first byte at once
-constexpr std::chrono::milliseconds ends_within{5000};  // torch takes a second or two to end
+constexpr std::chrono::milliseconds ends_within{5000};  // so that its exit status is known
 
 bool is_readable(int fd) {
   pollfd waiting{fd, POLLIN, 0};
