@@ -2,7 +2,7 @@
 # Runs a function that executes a task's code in a forked process with limits, and tells how it ended.
 #
 # The worker holds torch and forks for each candidate, so a candidate starts in milliseconds and leaves nothing behind.
-# On a GPU, whose start takes seconds and holds up every other process that starts it, a child may do many jobs.
+# On a GPU, which takes seconds to start where many processes start it at once, a child may do many jobs.
 import gc
 import json
 import math
