@@ -142,11 +142,11 @@ class EndpointTest(LlmCase):
 
 
 class LlmTest(LlmCase):
-    def rows(self, *script, count=3, start=0, **settings):
+    def rows(self, *script, count=3, start=0, requests=2, **settings):
         seeds = [Seed(f"torch.op{number}", "unary", "") for number in range(9)]
         settings = {"shares": None, "seed": 4, "device": "cpu", "window": [0.05, 20.0], **settings}
         self.asked = self.server(*script)
-        llm = Llm(Endpoint(self.asked.url, "m", None, 5.0, lambda _: None), seeds, settings, start, requests=2)
+        llm = Llm(Endpoint(self.asked.url, "m", None, 5.0, lambda _: None), seeds, settings, start, requests)
         return [next(llm) for _ in range(count)]
 
     def test_operators_depend_on_seed_and_index_alone(self):
@@ -161,7 +161,7 @@ class LlmTest(LlmCase):
         self.assertEqual(text_in("x = 1"), "x = 1")
 
     def test_an_index_without_an_answer_is_named_and_the_next_one_follows(self):
-        rows = self.rows(*[(500, "", {})] * 8, completion(GOOD), count=4)
+        rows = self.rows(*[(500, "", {})] * 8, completion(GOOD), count=4, requests=1)
         self.assertEqual([row.get("problem") for row in rows], ["status 500", "status 500", None, None])
 
     def test_an_endpoint_that_stays_down_ends_the_run(self):
