@@ -85,7 +85,7 @@ class LearnerState : public ActorState {
   bool checkpoint_due() const;
   void finish_step_for_checkpoint();
   void settle_checkpoint();
-  void checkpoint_written(PolicyVersion version, const std::string& folder);
+  void record_checkpoint(PolicyVersion version);
   void checkpoint_failed(const Error& error);
   /// Answers those who waited for `step` or an earlier one; writes again if others wait.
   void answer_askers(uint32_t step, const Result<std::string>& folder);
@@ -98,7 +98,8 @@ class LearnerState : public ActorState {
   bool scheduled_ = false;  // a step message is in the mailbox
   bool recording_ = false;  // the ledger has not yet answered for the last step
   bool settling_ = false;   // a checkpoint is being written, or the ledger has not yet answered
-  uint32_t last_checkpoint_ = 0;
+  uint32_t last_checkpoint_ = 0;          // the newest that the ledger has
+  std::optional<PolicyVersion> written_;  // the newest on disk
   CheckpointWriterActor writer_;
   std::vector<Asker> askers_;
   std::map<std::string, double> last_numbers_;

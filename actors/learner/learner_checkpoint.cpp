@@ -28,26 +28,31 @@ void LearnerState::settle_checkpoint() {
     return answer_askers(step,
                          step == 0 ? "" : settings_.checkpoints.store->path_of(step).string());
   }
+  if (written_ && written_->step == step) return record_checkpoint(*written_);
   const auto taken = in_turn([this] { return trainer_->snapshot(); });
   if (!taken) return checkpoint_failed(taken.error());
   settling_ = true;
   ask(self_, *this, "checkpoint_written", writer_, settings_.write_timeout,
       LocalSnapshot{std::make_shared<const policy::TrainerSnapshot>(*taken)})
       .then([this, version = taken->version()](
-                const std::string& folder) { checkpoint_written(version, folder); },
+                const std::string& /*folder*/) { record_checkpoint(version); },
             [this](const caf::error& error) { checkpoint_failed(from_caf(error)); });
 }
 
-void LearnerState::checkpoint_written(PolicyVersion version, const std::string& folder) {
-  last_checkpoint_ = version.step;
+/// A checkpoint on disk counts once the ledger has it.
+void LearnerState::record_checkpoint(PolicyVersion version) {
+  written_ = version;
+  settling_ = true;
   ask(self_, *this, "checkpoint_recorded", ledger_, settings_.ledger_timeout, atom::checkpoint_v,
       version)
       .then(
-          [this, version, folder](bool) {
+          [this, version](bool) {
+            last_checkpoint_ = version.step;
             const auto pruned = settings_.checkpoints.store->prune(settings_.keep_checkpoints);
             if (!pruned) log::warn(label() + ": " + pruned.error().message);
             settling_ = false;
-            answer_askers(version.step, folder);
+            answer_askers(version.step,
+                          settings_.checkpoints.store->path_of(version.step).string());
           },
           [this](const caf::error& error) { checkpoint_failed(from_caf(error)); });
 }

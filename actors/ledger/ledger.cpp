@@ -51,9 +51,10 @@ void LedgerState::send_to_learner(const Result<Change>& change, const Record& re
 }
 
 LedgerState::~LedgerState() {
-  if (!source_ || !source_->store.pending()) return;
-  const Result<void> flushed = source_->store.flush();
-  if (!flushed) log::error(label() + ": " + flushed.error().message);
+  if (!source_) return;
+  auto kept = source_->record_wall_time();
+  if (kept) kept = source_->store.flush();
+  if (!kept) log::error(label() + ": " + kept.error().message);
 }
 
 void LedgerState::after_flush(std::function<void(const Result<void>&)> tell) {
@@ -131,12 +132,14 @@ void LedgerState::watch(const caf::actor_addr& rollout) {
 void LedgerState::grant(const Asker& asker, Admission admission) {
   owners_[admission.trajectory] = asker.rollout;
   after_flush(
-      [promise = asker.promise, out = std::move(admission)](const Result<void>& done) mutable {
+      [this, promise = asker.promise, out = std::move(admission)](const Result<void>& done) mutable {
         if (done) {
           promise.deliver(std::move(out));
-        } else {
-          promise.deliver(to_caf(done.error()));
+          return;
         }
+        owners_.erase(out.trajectory);
+        if (out.resumed) orphans_.push_front(out.trajectory);  // the store has it still
+        promise.deliver(to_caf(done.error()));
       });
 }
 

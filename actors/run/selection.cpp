@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "actors/run/turn_facts.hpp"
 #include "policy/learn/losses.hpp"
+#include "runtime/log.hpp"
 #include "runtime/run/trajectory_reader.hpp"
 
 namespace warpsmith::actors {
@@ -76,22 +78,34 @@ bool has_one_context(const Trajectory& trajectory) {
   });
 }
 
+/// A trajectory; nullopt if its record is damaged, which goes among the rejected ones.
+Result<std::optional<Trajectory>> readable(TrajectoryReader& reader, TrajectoryId id,
+                                           SourceSelection& selection) {
+  auto whole = reader.load(id);
+  if (whole) return std::optional{std::move(*whole)};
+  if (whole.error().code != ErrorCode::corrupt) return tl::unexpected(std::move(whole.error()));
+  log::warn(whole.error().message);
+  selection.rejected["unreadable"].push_back(id);
+  return std::nullopt;
+}
+
 Result<void> add_candidates(Source& source, SourceSelection& selection,
                             std::vector<Candidate>& candidates,
                             std::vector<policy::TrajectoryFacts>& facts, size_t index) {
   const auto rows = source.reader.closed();
   if (!rows) return tl::unexpected(rows.error());
   for (const TrajectoryRow& row : *rows) {
-    const auto whole = source.reader.load(row.id);
+    const auto whole = readable(source.reader, row.id, selection);
     if (!whole) return tl::unexpected(whole.error());
+    if (!*whole) continue;
     const auto verdicts = source.reader.verdicts(row.id);
     if (!verdicts) return tl::unexpected(verdicts.error());
-    if (!has_one_context(*whole)) {
+    if (!has_one_context(**whole)) {
       selection.rejected["several_contexts"].push_back(row.id);
       continue;
     }
     candidates.push_back({index, row.id});
-    facts.push_back(facts_of(*whole, *verdicts, source.text));
+    facts.push_back(facts_of(**whole, *verdicts, source.text));
   }
   return {};
 }
@@ -160,7 +174,11 @@ Result<Selection> select_for_value(const RunConfig& config) {
     const auto rows = (*sources)[i].reader.closed();
     if (!rows) return tl::unexpected(rows.error());
     SourceSelection one{fs::absolute(config.value.runs[i]), {}, {}};
-    for (const TrajectoryRow& row : *rows) one.kept.push_back(row.id);
+    for (const TrajectoryRow& row : *rows) {
+      const auto whole = readable((*sources)[i].reader, row.id, one);
+      if (!whole) return tl::unexpected(whole.error());
+      if (*whole) one.kept.push_back(row.id);
+    }
     selection.push_back(std::move(one));
   }
   return unless_empty(std::move(selection), "value.runs");

@@ -10,6 +10,7 @@ namespace warpsmith::actors {
 namespace {
 
 constexpr size_t least_ready = 8;  // of a run whose tasks are all composed
+constexpr size_t most_ready = 64;  // an ingest takes seconds, so thousands of tasks are not awaited
 
 ComposingSettings composing_settings(const RunConfig& config, const std::filesystem::path& run) {
   const SynthesisConfig& c = config.synthesis;
@@ -29,7 +30,7 @@ SynthesisSettings synthesis_settings(const RunConfig& config, size_t tasks,
   SynthesisSettings settings;
   settings.seed = static_cast<uint64_t>(config.run.seed);
   // All tasks, so that their mix is the same from the first trajectory to the last.
-  settings.min_ready = tasks > 0 ? tasks : least_ready;
+  settings.min_ready = tasks > 0 ? std::min(tasks, most_ready) : least_ready;
   // Evaluations may stand before an ingest in the sandbox's queue.
   settings.ingest_timeout = std::max(settings.ingest_timeout, 3 * config.sandbox.limits.ingest);
   settings.curriculum = config.synthesis.curriculum;

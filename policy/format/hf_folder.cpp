@@ -162,7 +162,10 @@ Result<WeightMap> read_hf_weights(const fs::path& folder) {
   const auto index = read_optional_json(index_path);
   if (!index) return tl::unexpected(index.error());
   if (*index) return read_shards(folder, index_path, **index);
-  return read_safetensors(whole);
+  return fail(ErrorCode::not_found,
+              whole.string() +
+                  ": no such file; give a folder with weights (model.folder), or train from random "
+                  "ones (model.weights = \"random\")");
 }
 
 Result<Transformer> load_hf_model(const fs::path& folder, at::ScalarType dtype) {

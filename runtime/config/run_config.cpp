@@ -122,6 +122,17 @@ void validate_stage_tables(const RunConfig& c, const std::string& stage, Complai
   }
 }
 
+/// A misspelt stage would run as one of the default kind.
+void validate_stage_name(const std::string& stage, Complaints& complaints) {
+  const bool known =
+      stage.empty() || stage_named(stage).has_value() || complaints.was_set("run.stage");
+  complaints.require(known, "run.stages",
+                     "\"" + stage +
+                         "\" is no kind of stage (sft, warmup, collect, rft, value, agentic): "
+                         "correct it, or set stage." +
+                         stage + ".run.stage");
+}
+
 /// What a stage implies for keys that nothing sets.
 void apply_stage(RunConfig& c, const std::string& stage, const Complaints& complaints) {
   if (const auto kind = stage_named(stage)) c.run.stage = *kind;
@@ -197,6 +208,7 @@ Result<RunConfig> parse_run_config(const std::string& name, const std::string& t
       complaints);
   if (read) {
     validate_stage_tables(config, stage, complaints);
+    validate_stage_name(stage, complaints);
     apply_stage(config, stage, complaints);
     validate(config, complaints);
   }

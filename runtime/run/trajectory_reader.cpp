@@ -32,8 +32,11 @@ Result<Trajectory> read_trajectory(RunDatabase& db, TrajectoryId id, const Recor
 Result<TrajectoryReader> TrajectoryReader::open(const RunPaths& paths) {
   std::error_code ignored;
   if (!std::filesystem::exists(paths.database(), ignored)) {
+    const bool chain = std::filesystem::exists(paths.folder / "stages", ignored);
     return fail(ErrorCode::not_found,
-                paths.folder.string() + ": no run with trajectories: run.db is missing");
+                paths.folder.string() +
+                    (chain ? ": a chain of stages; name one that samples, like stages/3-collect"
+                           : ": no run with trajectories: run.db is missing"));
   }
   auto db = RunDatabase::open(paths.database(), SqlAccess::read_only);
   if (!db) return fail(paths.folder.string(), db.error());

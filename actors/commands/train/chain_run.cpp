@@ -32,6 +32,16 @@ StagePlace place_of(const fs::path& chain, size_t index, const std::string& name
   return {chain / "stages", std::to_string(index + 1) + '-' + name};
 }
 
+Result<void> check_present(const StageRecord& record) {
+  std::error_code ignored;
+  for (const std::string& made : {record.model, record.critic}) {
+    if (!made.empty() && !fs::exists(made, ignored)) {
+      return fail(ErrorCode::not_found, made + ", which the stage made, is missing");
+    }
+  }
+  return {};
+}
+
 /// The record of a finished stage; nullopt if it is not finished.
 Result<std::optional<StageRecord>> stored_record(const StagePlace& place) {
   std::error_code ignored;
@@ -39,7 +49,13 @@ Result<std::optional<StageRecord>> stored_record(const StagePlace& place) {
   const auto text = read_text_file(place.record(), max_record_bytes);
   if (!text) return tl::unexpected(text.error());
   auto record = stage_record_from_json(*text);
-  if (!record) return fail(place.record().string(), record.error());
+  if (record) {
+    if (auto there = check_present(*record); !there) record = tl::unexpected(there.error());
+  }
+  if (!record) {
+    return fail(record.error().code, place.record().string() + ": " + record.error().message +
+                                         "; remove this file to run the stage again");
+  }
   return std::optional{std::move(*record)};
 }
 
@@ -84,8 +100,8 @@ class Chain {
  public:
   Chain(fs::path folder, const Output& output) : folder_(fs::absolute(folder)), output_(output) {}
 
-  /// Runs one stage, or takes over the result of an earlier process. False: it stopped before its
-  /// end.
+  /// Runs one stage, or takes over the result of an earlier process. False: it failed, or
+  /// Ctrl-C came.
   Result<bool> advance(const ChainStage& stage, size_t index, size_t count) {
     const StagePlace place = place_of(folder_, index, stage.name);
     auto stored = stored_record(place);
@@ -127,7 +143,11 @@ class Chain {
       return tl::unexpected(kept.error());
     }
     take(std::move(*record));
-    return true;
+    if (end.stopped) {
+      std::cerr << "stopped after stage " << stage.name
+                << "; resume with: ./warpsmith train --resume " << folder_.string() << '\n';
+    }
+    return !end.stopped;
   }
 
   void take(StageRecord record) {

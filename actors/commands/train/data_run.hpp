@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 
 #include "actors/commands/signals.hpp"
@@ -13,6 +14,12 @@
 #include "runtime/run/run_folder.hpp"
 
 namespace warpsmith::actors {
+
+struct DataStep {
+  std::string text;                       // of the progress line
+  std::map<std::string, double> figures;  // by name, for steps.jsonl
+  bool skipped = false;                   // its gradient was not finite, so it changed nothing
+};
 
 class DataStage {
  public:
@@ -24,8 +31,8 @@ class DataStage {
   virtual bool done() const = 0;
   virtual int64_t step_number() const = 0;
   virtual int64_t steps() const = 0;  // at most
-  /// One optimiser step; returns its figures as text. Requires !done().
-  virtual std::string step() = 0;
+  /// One optimiser step. Requires !done().
+  virtual DataStep step() = 0;
   /// Writes a checkpoint into an existing folder; `restore` continues from it.
   virtual Result<void> save(const std::filesystem::path& folder) const = 0;
   virtual Result<void> restore(const std::filesystem::path& folder) = 0;
@@ -46,7 +53,8 @@ Result<RunFolder> open_data_folder(const RunConfig& config, const RunPlace& plac
 
 /// Restores the newest checkpoint in the run's folder, if there is one. Then trains until the end,
 /// the time limit or Ctrl-C, and writes a checkpoint every `ledger.checkpoint_steps` steps and at
-/// the end.
+/// the end, and a line to steps.jsonl for each step. Fails after `learner.max_skipped` skipped
+/// steps in a row.
 Result<void> run_data_stage(DataStage& stage, const DataRun& run, const RunPaths& paths);
 
 /// Reports that the stage is not finished, and how to go on. `when`: "after step 3 of 9".

@@ -34,9 +34,11 @@ Result<fs::path> write_demonstrations(const RunConfig& config, const fs::path& f
   std::cerr << "writing demonstrations with " << config.sft.script.string() << '\n';
   const auto ran = run_script(config.sft.script, words, std::chrono::minutes{30});
   if (!ran) return tl::unexpected(ran.error());
+  if (auto synced = sync_path(out); !synced) return tl::unexpected(synced.error());
   std::error_code error;
   fs::rename(out, whole, error);
   if (error) return fail_with_errno("cannot rename to", whole, error.value());
+  if (auto synced = sync_path(folder); !synced) return tl::unexpected(synced.error());
   return whole;
 }
 
@@ -93,7 +95,7 @@ StageEnd finish_early(const DataRun& run, const RunPaths& paths) {
   print_stopped(run, paths, "before the first step");
   const nlohmann::json out{{"model", nullptr}, {"steps", 0}, {"held_out_loss", nullptr}};
   if (run.output.json) std::cout << out.dump() << '\n';
-  return {ExitCode::success, false, paths.folder};
+  return {ExitCode::success, false, true, paths.folder};
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ struct RunPlace {
 struct StageEnd {
   ExitCode code = ExitCode::success;
   bool complete = false;         // false: stopped or failed, to be resumed
+  bool stopped = false;          // Ctrl-C came, perhaps too late for this stage
   std::filesystem::path folder;  // of the run; empty if there is none
   std::map<std::string, double> figures =
       {};  // that run.db does not have: "steps", "held_out_loss", …

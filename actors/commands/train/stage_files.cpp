@@ -11,12 +11,17 @@ namespace fs = std::filesystem;
 
 constexpr size_t window = 128;  // trajectories that the figures of a training run are means of
 
-/// The newest checkpoint of a run; empty if it made no step.
+/// The newest checkpoint of a run; empty if it made no step. An older one in place of a damaged one
+/// would lose steps.
 Result<std::string> newest_checkpoint(const RunPaths& paths) {
   const auto store = CheckpointStore::open(paths.checkpoints());
   if (!store) return tl::unexpected(store.error());
   const auto search = store->newest();
   if (!search) return tl::unexpected(search.error());
+  if (!search->complaints.empty()) {
+    return fail(ErrorCode::corrupt,
+                search->complaints.front() + "; --resume trains the lost steps again");
+  }
   return search->found ? search->found->folder.string() : std::string{};
 }
 

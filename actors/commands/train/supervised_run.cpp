@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/commands/train/supervised_run.hpp"
 
+#include <cmath>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -21,11 +22,15 @@ class Supervised final : public DataStage {
   bool done() const override { return stage_.done(); }
   int64_t step_number() const override { return stage_.step_number(); }
   int64_t steps() const override { return stage_.steps(); }
-  std::string step() override {
+  DataStep step() override {
     const policy::SftReport report = stage_.step();
     std::ostringstream text;
     text << "loss " << report.loss << " lr " << report.learning_rate;
-    return text.str();
+    return {text.str(),
+            {{"loss", report.loss},
+             {"learning_rate", report.learning_rate},
+             {"gradient_norm", report.gradient_norm}},
+            !std::isfinite(report.gradient_norm)};
   }
   Result<void> save(const fs::path& folder) const override { return stage_.save(folder); }
   Result<void> restore(const fs::path& folder) override { return stage_.restore(folder); }
@@ -73,7 +78,7 @@ StageEnd run_supervised(policy::SftStage stage, const DataRun& run, const RunPat
   if (!kept) return failed_stage(kept.error());
   const auto held_out = supervised.stage().held_out_loss();
   print_result(supervised.stage(), model, run.output, held_out);
-  StageEnd end{ExitCode::success, supervised.done(), paths.folder};
+  StageEnd end{ExitCode::success, supervised.done(), run.signals.arrived(), paths.folder};
   end.figures["steps"] = static_cast<double>(supervised.step_number());
   if (held_out) end.figures["held_out_loss"] = *held_out;
   return end;

@@ -26,13 +26,6 @@ Result<RunSummary> summary_of(const RunPaths& paths) {
   return summarize(*db);
 }
 
-/// Called after the end of the RunTree, since nothing else may use the store.
-void record_end(LedgerSource& ledger) {
-  auto recorded = ledger.record_wall_time();
-  if (recorded) recorded = ledger.store.flush();
-  if (!recorded) log::warn("the run's wall time was not recorded: " + recorded.error().message);
-}
-
 /// Without a learner, what is closed stays in flight.
 void print_counts(const RunSummary& s, bool learns) {
   if (!learns) {
@@ -141,7 +134,7 @@ StageEnd finish(const RunPaths& paths, const LoopResult& loop, const RunInputs& 
   const auto usage = usage_of_run(paths.folder);
   if (usage && usage->requests > 0) std::cerr << "brain: " << usage_text(*usage) << '\n';
   if (output.json) std::cout << summary_json(paths, *summary, -1) << '\n';
-  StageEnd end{ExitCode::success, loop.end == LoopEnd::finished, paths.folder};
+  StageEnd end{ExitCode::success, loop.end == LoopEnd::finished, false, paths.folder};
   if (loop.end != LoopEnd::failed) return end;
   end.code = report({loop.error.code, paths.log().string() + ": " + loop.error.message});
   return end;
@@ -183,12 +176,13 @@ StageEnd run_training(const RunConfig& config, const RunPlace& place, const Outp
   auto tap = tap_of(config, paths, session->origin.version.incarnation);
   if (!tap) return failed_stage(tap.error());
   const LoopResult loop = run_tree({*inputs, std::move(*tap)}, signals, output);
-  record_end(*session->ledger);
   if (loop.end == LoopEnd::stopped || (*inputs)->end->asked()) {
     std::cerr << "resume with: ./warpsmith train --resume " << resumable(place, paths.folder)
               << '\n';
   }
-  return finish(paths, loop, **inputs, output);
+  StageEnd end = finish(paths, loop, **inputs, output);
+  end.stopped = signals.arrived();
+  return end;
 }
 
 }  // namespace warpsmith::actors

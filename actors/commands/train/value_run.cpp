@@ -2,6 +2,7 @@
 #include "actors/commands/train/value_run.hpp"
 #include "policy/learn/placement.hpp"
 
+#include <cmath>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -25,12 +26,16 @@ class ValueTraining final : public DataStage {
   bool done() const override { return stage_.done(); }
   int64_t step_number() const override { return stage_.step_number(); }
   int64_t steps() const override { return stage_.steps(); }
-  std::string step() override {
+  DataStep step() override {
     const policy::ValueReport report = stage_.step();
     std::ostringstream text;
     text << "loss " << report.loss << " explained variance " << report.explained_variance
          << " (held out; best " << stage_.best_explained_variance() << ')';
-    return text.str();
+    return {text.str(),
+            {{"loss", report.loss},
+             {"explained_variance", report.explained_variance},
+             {"gradient_norm", report.gradient_norm}},
+            !std::isfinite(report.gradient_norm)};
   }
   Result<void> save(const fs::path& folder) const override { return stage_.save(folder); }
   Result<void> restore(const fs::path& folder) override { return stage_.restore(folder); }
@@ -77,13 +82,13 @@ StageEnd finish(const ValueTraining& training, const DataRun& run, const RunPath
   const policy::ValueStage& stage = training.stage();
   if (!stage.done()) {
     print_stopped(run, paths, "after step " + std::to_string(stage.step_number()));
-    return {ExitCode::success, false, paths.folder};
+    return {ExitCode::success, false, run.signals.arrived(), paths.folder};
   }
   const fs::path critic = paths.folder / "critic";
   auto kept = replace_files(critic, [&](const fs::path& to) { return stage.save_best(to); });
   if (!kept) return failed_stage(kept.error());
   print_result(stage, critic, run.output);
-  StageEnd end{ExitCode::success, true, paths.folder};
+  StageEnd end{ExitCode::success, true, run.signals.arrived(), paths.folder};
   end.figures = {{"steps", static_cast<double>(stage.step_number())},
                  {"explained_variance", stage.best_explained_variance()}};
   return end;

@@ -57,18 +57,12 @@ class ThreadedGroup final : public RankGroup {
     }
   }
 
-  /// A thread that never leaves a driver's call cannot be joined, and what it works on cannot be
-  /// freed: then the process ends.
   ~ThreadedGroup() override {
     {
       std::unique_lock lock{mutex_};
       stopping_ = true;
       changed_.notify_all();
-      if (!changed_.wait_for(lock, settings_.grace, [this] { return ended_ == size(); })) {
-        const std::string why = failure_ + "\nlearner: a rank does not end; ending the process\n";
-        (void)std::fputs(why.c_str(), stderr);
-        std::terminate();
-      }
+      end_process_unless(lock, [this] { return ended_ == size(); });
     }
     for (std::thread& thread : threads_) thread.join();
   }
@@ -115,7 +109,17 @@ class ThreadedGroup final : public RankGroup {
     lock.unlock();
     for (const auto& collective : collectives_) (void)failure_in([&] { collective->abort(); });
     lock.lock();
-    (void)changed_.wait_for(lock, settings_.grace, [this] { return all_done(); });
+    end_process_unless(lock, [this] { return all_done(); });
+  }
+
+  /// A thread that never leaves a driver's call cannot be joined, and what it works on, the caller's
+  /// variables too, cannot be freed.
+  template <class Condition>
+  void end_process_unless(std::unique_lock<std::mutex>& lock, Condition condition) {
+    if (changed_.wait_for(lock, settings_.grace, condition)) return;
+    const std::string why = failure_ + "\nlearner: a rank does not end; ending the process\n";
+    (void)std::fputs(why.c_str(), stderr);
+    std::terminate();
   }
 
   void serve(size_t rank) {

@@ -2,6 +2,10 @@
 // The ledger actor's flushes, admissions and messages to the learner.
 #include "actors/ledger/ledger.hpp"
 
+#include <sys/resource.h>
+
+#include <csignal>
+
 #include "runtime/run/run_queries.hpp"
 #include "tests/actors/ledger/ledger_support.hpp"
 #include "tests/support/actor_test.hpp"
@@ -55,6 +59,48 @@ class LedgerTest : public ActorTest {
   std::shared_ptr<LedgerSource> source_;
   LedgerActor actor_;
 };
+
+/// While it exists, no file can grow.
+class FullDisk {
+ public:
+  FullDisk() {
+    (void)std::signal(SIGXFSZ, SIG_IGN);
+    (void)::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit none{0, before_.rlim_max};
+    (void)::setrlimit(RLIMIT_FSIZE, &none);
+  }
+  ~FullDisk() { (void)::setrlimit(RLIMIT_FSIZE, &before_); }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST_F(LedgerTest, AnOrphanIsGrantedAgainIfItsGrantWasNotRecorded) {
+  const Task task = test_support::sample_task();
+  {
+    auto store = test_support::open_store(paths_, {});
+    must(store.begin(0));
+    must(store.admit(task, {1, 0}));
+  }
+  spawn(milliseconds{0}, SteadyClock::now());
+  const auto granted = [&](bool expected) {
+    TrajectoryId id = 0;
+    auto asked = self->request(actor_, std::chrono::seconds{1}, atom::admit_v, task);
+    auto other = self->request(actor_, std::chrono::seconds{1}, atom::admit_v, task);
+    deliver_all();
+    asked.receive([&](const Admission& admission) { id = admission.trajectory; },
+                  [&](const caf::error&) { EXPECT_FALSE(expected); });
+    other.receive([](const Admission&) {}, [&](const caf::error&) { EXPECT_FALSE(expected); });
+    return id;
+  };
+  {
+    const FullDisk full;
+    EXPECT_EQ(granted(false), 0U);
+  }
+  EXPECT_EQ(granted(true), 1U);
+}
 
 TEST_F(LedgerTest, RequestsWithinTheGroupCommitShareOneFlush) {
   spawn(milliseconds{5}, SteadyClock::now());

@@ -134,6 +134,21 @@ TEST_F(SelectionTest, AllClosedOnesTrainTheCriticWithTheirRewards) {
   EXPECT_EQ((*examples)[0].held.next_segment, 2U);
 }
 
+TEST_F(SelectionTest, ADamagedRecordIsLeftOut) {
+  const TrajectoryId good = record({written, verified, submitted}, 1.0);
+  const TrajectoryId damaged = record({written, verified, submitted}, 2.0);
+  store_.reset();
+  const fs::path segments = RunPaths{folder_.path() / "collect"}.segments();
+  const fs::path file = fs::directory_iterator{segments}->path();
+  std::fstream{file, std::ios::in | std::ios::out | std::ios::ate}.seekp(-1, std::ios::end).put('!');
+  for (const auto& select : {select_for_rft, select_for_value}) {
+    const auto selection = select(config());
+    ASSERT_TRUE(selection) << selection.error().message;
+    EXPECT_THAT(selection->front().kept, ElementsAre(good));
+    EXPECT_THAT(selection->front().rejected.at("unreadable"), ElementsAre(damaged));
+  }
+}
+
 TEST_F(SelectionTest, NoTrajectoryLeftIsAnErrorWithTheReasons) {
   record({written, submitted}, -1);
   record({written, submitted}, -1);

@@ -90,6 +90,13 @@ TEST_F(ChainConfigTest, MistakesInAStagesTableHaveTheirLine) {
               HasSubstr("stage.agentic: expected a table, got 4"));
 }
 
+TEST_F(ChainConfigTest, AMisspeltStageIsRefused) {
+  const auto stages = load_chain("configs/paper-stages.toml", {}, {"sft", "warnup"});
+  ASSERT_FALSE(stages);
+  EXPECT_THAT(stages.error().message, HasSubstr("\"warnup\" is no kind of stage"));
+  EXPECT_TRUE(load_chain("configs/paper-stages.toml", {"stage.more.run.stage=\"sft\""}, {"more"}));
+}
+
 TEST_F(ChainConfigTest, AStageNamedTwiceIsRefused) {
   EXPECT_THAT(
       error(R"(["collect", "collect"])"),

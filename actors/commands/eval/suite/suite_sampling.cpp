@@ -82,12 +82,6 @@ Result<RunSession> open_folder(const SuiteSampling& prepared) {
   return session;
 }
 
-void record_end(LedgerSource& ledger) {
-  auto recorded = ledger.record_wall_time();
-  if (recorded) recorded = ledger.store.flush();
-  if (!recorded) log::warn("the run's wall time was not recorded: " + recorded.error().message);
-}
-
 }  // namespace
 
 Result<SuiteRun> sample_suite(const SuiteSampling& prepared, const RunTreeUntilDone& run) {
@@ -113,7 +107,6 @@ Result<SuiteRun> sample_suite(const SuiteSampling& prepared, const RunTreeUntilD
   if (!*any) return out;
   const auto whole = with_session(std::move(*inputs), *session);
   out.loop = run(whole);
-  record_end(*session->ledger);
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "runtime/environment.hpp"
 #include "runtime/run/checkpoint.hpp"
@@ -68,6 +69,31 @@ TEST_F(SftRunTest, StoppedAndResumedEndsWithTheSameWeights) {
   ASSERT_EQ(run_sft(parts, {"", paths.folder.string()}, quiet_).code, ExitCode::success);
   EXPECT_EQ(hash(parts.sft.export_to), hash(whole.sft.export_to));
   EXPECT_TRUE(fs::exists(parts.sft.export_to / "tokenizer.json"));
+}
+
+TEST_F(SftRunTest, EachStepLeavesOneLineAlsoAfterAResume) {
+  RunConfig c = config("lines");
+  c.run.time_limit = milliseconds{0};
+  ASSERT_EQ(run_sft(c, {"c.toml", ""}, quiet_).code, ExitCode::success);
+  const fs::path lines = root_.path() / "lines" / "steps.jsonl";
+  std::ofstream{lines, std::ios::app} << "{\"step\": 2}\n";  // of a step after the checkpoint
+  ASSERT_EQ(run_sft(c, {"", (root_.path() / "lines").string()}, quiet_).code, ExitCode::success);
+  std::ifstream file{lines};
+  std::string line;
+  for (int step = 1; step <= 2; ++step) {
+    ASSERT_TRUE(std::getline(file, line));
+    const auto read = nlohmann::json::parse(line);
+    EXPECT_EQ(read.at("step"), step);
+    EXPECT_GT(read.at("loss"), 0);
+  }
+  EXPECT_FALSE(std::getline(file, line));
+}
+
+TEST_F(SftRunTest, GradientsThatStayInfiniteEndTheRun) {
+  RunConfig c = config("diverged");
+  c.sft.learning_rate = 1e30;
+  c.sft.warmup = 0;
+  EXPECT_EQ(run_sft(c, {"c.toml", ""}, quiet_).code, ExitCode::infrastructure);
 }
 
 TEST_F(SftRunTest, DamagedCheckpointsDoNotRestartTheRun) {
