@@ -44,7 +44,7 @@ Result<void> check_positions(const RunConfig& config, const policy::ModelConfig&
                   "), got " + std::to_string(config.agent.max_tokens));
 }
 
-/// So that a run ends at its start, not when its first generator fails.
+/// Fails at the start of a run, before its first generator would.
 Result<void> check_generator(const GeneratorConfig& c) {
   if (c.device == ComputeDevice::cpu || policy::cuda_engine_is_built()) return {};
   return fail(ErrorCode::unsupported,

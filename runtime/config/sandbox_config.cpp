@@ -7,19 +7,31 @@
 namespace warpsmith {
 namespace {
 
-// CMake sets WARPSMITH_CONTRACTS to WARPSMITH_CONTRACT(NAME) for each contract.
-#define WARPSMITH_CONTRACT(name) #name,
-constexpr std::array contract_names = std::to_array<std::string_view>({WARPSMITH_CONTRACTS});
+enum class Slots { cores, gpus };
+
+struct Contract {
+  std::string_view name;
+  Slots slots;
+};
+
+// CMake sets WARPSMITH_CONTRACTS to WARPSMITH_CONTRACT(NAME, SLOTS) for each contract.
+#define WARPSMITH_CONTRACT(name, slots) {#name, Slots::slots},
+constexpr auto contracts = std::to_array<Contract>({WARPSMITH_CONTRACTS});
 #undef WARPSMITH_CONTRACT
+
+const Contract* find_contract(std::string_view name) {
+  const auto* const found = std::ranges::find(contracts, name, &Contract::name);
+  return found == contracts.end() ? nullptr : found;
+}
 
 constexpr std::array<std::string_view, 3> baseline_names{"auto", "max-autotune", "cuda-graph"};
 
 /// `"cpu", "device" or "host"`.
 std::string known_contracts() {
   std::string text;
-  for (size_t i = 0; i < contract_names.size(); ++i) {
-    if (i > 0) text += i + 1 < contract_names.size() ? ", " : " or ";
-    text.append("\"").append(contract_names[i]).append("\"");
+  for (size_t i = 0; i < contracts.size(); ++i) {
+    if (i > 0) text += i + 1 < contracts.size() ? ", " : " or ";
+    text.append("\"").append(contracts[i].name).append("\"");
   }
   return text;
 }
@@ -37,7 +49,7 @@ void validate_baselines(const SandboxConfig& c, Complaints& complaints) {
   complaints.require(!is_auto(c) || c.baselines.size() == 1, "sandbox.baselines",
                      "expected \"auto\" alone, or names of baselines without \"auto\"");
   complaints.require(uses_gpus(c) || c.baselines.empty() || is_auto(c), "sandbox.baselines",
-                     "expected [] or [\"auto\"]: a slot of contract \"cpu\" times only eager and "
+                     "expected [] or [\"auto\"]: a slot on a CPU core times only eager and "
                      "torch.compile");
 }
 
@@ -56,7 +68,8 @@ void describe_limits(Fields& fields, SandboxLimits& c) {
 }  // namespace
 
 bool uses_gpus(const SandboxConfig& c) {
-  return c.contract != "cpu";
+  const Contract* found = find_contract(c.contract);
+  return found != nullptr && found->slots == Slots::gpus;
 }
 
 std::vector<std::string> further_baselines(const SandboxConfig& c) {
@@ -84,8 +97,7 @@ void describe(Fields& fields, SandboxConfig& c) {
 }
 
 void validate(const SandboxConfig& c, Complaints& complaints) {
-  complaints.require(std::ranges::find(contract_names, c.contract) != contract_names.end(),
-                     "sandbox.contract",
+  complaints.require(find_contract(c.contract) != nullptr, "sandbox.contract",
                      "expected " + known_contracts() + ", got \"" + c.contract + "\"");
   complaints.require(c.numerics == "strict" || c.numerics == "paper", "sandbox.numerics",
                      "expected \"strict\" or \"paper\", got \"" + c.numerics + "\"");

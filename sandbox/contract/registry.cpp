@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CMake sets WARPSMITH_CONTRACTS to WARPSMITH_CONTRACT(NAME) for each contract.
+// CMake sets WARPSMITH_CONTRACTS to WARPSMITH_CONTRACT(NAME, SLOTS) for each contract.
 #include "sandbox/contract/registry.hpp"
 
 #include <algorithm>
@@ -8,12 +8,12 @@
 namespace warpsmith::sandbox {
 
 /// Each is defined in the contract's folder.
-#define WARPSMITH_CONTRACT(name) const ContractEntry& name##_contract();
+#define WARPSMITH_CONTRACT(name, slots) const ContractEntry& name##_contract();
 WARPSMITH_CONTRACTS
 #undef WARPSMITH_CONTRACT
 
 const ContractList& all_contracts() {
-#define WARPSMITH_CONTRACT(name) &name##_contract(),
+#define WARPSMITH_CONTRACT(name, slots) &name##_contract(),
   static const ContractList all{WARPSMITH_CONTRACTS};
 #undef WARPSMITH_CONTRACT
   return all;

@@ -81,7 +81,7 @@ std::vector<ConstantSpec> constants_in(const Json& json) {
     constants.push_back(
         {entry.at("name").get<std::string>(), entry.at("value").get<std::string>()});
   }
-  check(constants.size() <= max_tensors, "more than 256 constants");
+  check(constants.size() <= max_tensors, "more than " + std::to_string(max_tensors) + " constants");
   return constants;
 }
 

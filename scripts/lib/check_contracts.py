@@ -18,8 +18,8 @@ EXEMPT = (
     "actors/commands/bench/", "sandbox/bench/",
     # The mode `runner` of the program is the process of contract cpu, and the probe of the jail starts it.
     "sandbox/service/main.cpp", "sandbox/service/probe.cpp",
-    # A slot without a GPU is configured as contract cpu; runtime/ does not see the registry.
-    "actors/commands/slots.cpp", "runtime/config/sandbox_config.cpp",
+    # A slot without a GPU is configured as contract cpu.
+    "actors/commands/slots.cpp",
 )
 DEFAULT = re.compile(r'\bcontract = "\w+"')
 

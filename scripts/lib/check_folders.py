@@ -19,7 +19,7 @@ def arrows(texts):
         folder, top = os.path.dirname(path), path.split("/")[0]
         for line, included in source_tree.includes(text):
             target = os.path.dirname(included)
-            if included in texts and target != folder and included.split("/")[0] == top != "tests":
+            if included in texts and target != folder and included.split("/")[0] == top:
                 found[folder][target].append((f"{path}:{line}", included))
     return found
 

@@ -106,7 +106,7 @@ def _add_filters(parser):
 
 
 def parser():
-    """Of the whole command line."""
+    """The parser of the whole command line."""
     found = argparse.ArgumentParser(prog="warpsmith synth", description=_ABOUT, epilog=_EXAMPLES,
                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     found.add_argument("--cache", default=_cache_folder(), metavar="DIR",

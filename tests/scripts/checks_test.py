@@ -257,16 +257,16 @@ class TidyTest(unittest.TestCase):
 
 
 class SummaryTest(unittest.TestCase):
-    def test_the_place_of_a_failure_is_told(self):
+    def test_the_summary_holds_the_place_of_a_failure(self):
         output = "\n".join(["noise"] * 50 + ["a_test.cpp:7: Failure", "Expected: 1", "  Which is: 2"] + ["more"] * 50)
-        told = test_summary.telling(output)
-        self.assertEqual(told[:3], ["a_test.cpp:7: Failure", "Expected: 1", "  Which is: 2"])
-        self.assertNotIn("noise", told)
+        found = test_summary.telling(output)
+        self.assertEqual(found[:3], ["a_test.cpp:7: Failure", "Expected: 1", "  Which is: 2"])
+        self.assertNotIn("noise", found)
 
     def test_else_the_end(self):
         self.assertEqual(test_summary.telling("\n".join(map(str, range(100))))[-1], "99")
 
-    def test_why_cases_were_skipped_is_told(self):
+    def test_the_summary_says_why_cases_were_skipped(self):
         output = ("[ RUN      ] A.b\na_test.cpp:47: Skipped\nno CUDA driver:\nlibcuda.so.1\n[  SKIPPED ] A.b (0 ms)\n"
                   "[ RUN      ] A.c\na_test.cpp:50: Skipped\n[  SKIPPED ] A.c (0 ms)\n"
                   "test_d (a.B.test_d)\nOf a GPU. ... skipped 'no GPU'\nskipped: no WARPSMITH_PYTHON\n"

@@ -180,6 +180,9 @@ OrFailure<Build> HostContract::build(const BuildContext& context, Deadline deadl
   const Task& task = context.request.task;
   const auto options = read_task_options(task.code);
   if (!options) return tl::unexpected(named(refusal(options.error().message), task));
+  if (runs(context.request.want)) {  // it imports torch while the extension compiles
+    if (auto begun = runners_.begin_warming(); !begun) return tl::unexpected(begun.error());
+  }
   Build build;
   auto submission = host_submission(context.request.submission.files, slot_.options.source_bytes);
   if (!submission) {

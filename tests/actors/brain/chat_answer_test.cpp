@@ -114,7 +114,7 @@ TEST_P(TurnTextTest, IsReadByTheRolloutAsTheSameCalls) {
                 {"submit", {}}}));
 }
 
-/// So that the agent hears of it, as of any malformed call.
+/// The agent gets an error for them, as for any malformed call.
 TEST_P(TurnTextTest, MalformedArgumentsStayMalformed) {
   ChatAnswer answer;
   answer.calls = {{"write", "{\"path\": "}};

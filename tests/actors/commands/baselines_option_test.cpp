@@ -54,7 +54,7 @@ TEST(BaselinesOptionTest, RefusesUnknownBaselinesAndThoseOfGpusOnACpu) {
                   "expected \"auto\", \"max-autotune\" or \"cuda-graph\", got \"none\"")));
   EXPECT_THAT(
       timed("--baselines cuda-graph", "cpu"),
-      ElementsAre(HasSubstr("a slot of contract \"cpu\" times only eager and torch.compile")));
+      ElementsAre(HasSubstr("a slot on a CPU core times only eager and torch.compile")));
 }
 
 }  // namespace

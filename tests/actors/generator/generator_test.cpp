@@ -70,9 +70,12 @@ class GeneratorTest : public RunFixture {
 
 TEST_F(GeneratorTest, RepeatedNoticesOfAVersionKeepItsPrefixes) {
   start();
-  settle();
+  const auto notify_twice = [this] {
+    for (int i = 0; i < 2; ++i) self_->send(generator_, WeightsReady{{1, 4}});
+  };
+  notify_twice();  // before the version is there
   sample(1);
-  for (int i = 0; i < 2; ++i) self_->send(generator_, WeightsReady{{1, 4}});
+  notify_twice();
   settle();
   sample(2);
   const ActorStatus status = status_of(generator_);

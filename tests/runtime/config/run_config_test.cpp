@@ -73,8 +73,8 @@ TEST(RunConfigTest, GpuSlotsTimeFurtherBaselinesOnlyIfAsked) {
 
 TEST(RunConfigTest, BaselinesThatASlotCannotHaveAreRefused) {
   EXPECT_THAT(error_of(least, {"sandbox.baselines=[\"cuda-graph\"]"}),
-              HasSubstr("sandbox.baselines: expected [] or [\"auto\"]: a slot of contract "
-                        "\"cpu\" times only eager and torch.compile"));
+              HasSubstr("sandbox.baselines: expected [] or [\"auto\"]: a slot on a CPU core "
+                        "times only eager and torch.compile"));
   EXPECT_THAT(error_of(least, {"sandbox.contract=\"device\"",
                                "sandbox.baselines=[\"auto\", \"cuda-graph\"]"}),
               HasSubstr("expected \"auto\" alone"));

@@ -124,7 +124,7 @@ TEST(DeviceShareTest, SharesMeetButNoLeaseBesideThem) {
   EXPECT_FALSE(one.try_hold());
 }
 
-/// Else a policy that takes a share at every step would keep measurements out for ever.
+/// A policy that takes a share at every step must not keep measurements out.
 TEST(DeviceShareTest, AWaitingLeaseGoesBeforeNewShares) {
   const TemporaryFolder folder;
   const std::string place = folder.path().string();

@@ -10,7 +10,7 @@
 #include "runtime/checksum.hpp"
 #include "runtime/environment.hpp"
 #include "sandbox/contract/registry.hpp"
-#include "tests/sandbox/evaluator/evaluator_options.hpp"
+#include "tests/sandbox/support/evaluator_options.hpp"
 #include "tests/support/after_all_tests.hpp"
 
 namespace warpsmith::sandbox {

@@ -9,7 +9,7 @@
 #include "runtime/checksum.hpp"
 #include "runtime/environment.hpp"
 #include "sandbox/evaluator/evaluator.hpp"
-#include "tests/sandbox/evaluator/evaluator_options.hpp"
+#include "tests/sandbox/support/evaluator_options.hpp"
 
 namespace warpsmith::sandbox {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "runtime/checksum.hpp"
 #include "runtime/environment.hpp"
-#include "tests/sandbox/evaluator/evaluator_options.hpp"
+#include "tests/sandbox/support/evaluator_options.hpp"
 
 namespace warpsmith::sandbox::test {
 

@@ -5,7 +5,7 @@
 
 #include "runtime/cuda/canary.hpp"
 #include "sandbox/profile/profile.hpp"
-#include "tests/sandbox/evaluator/host_fixture.hpp"
+#include "tests/sandbox/support/host_fixture.hpp"
 
 namespace warpsmith::sandbox {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contract `host` on the CPU: honest candidates pass, wrong ones get their class and a reason.
 #include "sandbox/jail/cgroup.hpp"
-#include "tests/sandbox/evaluator/host_fixture.hpp"
+#include "tests/sandbox/support/host_fixture.hpp"
 
 namespace warpsmith::sandbox {
 namespace {

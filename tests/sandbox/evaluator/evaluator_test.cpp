@@ -100,6 +100,22 @@ TEST_F(EvaluatorTest, CompilesWithoutJudging) {
   EXPECT_THAT(v.feedback, testing::StartsWith("compile_error: kernel.cpp:"));
 }
 
+TEST_F(EvaluatorTest, AWrongKernelIsRefusedBeforeTheBaselinesAreCompiled) {
+  const std::string unknown = std::string(task_code) + "# a task without baselines\n";
+  const auto compiles = [&](const char* body, VerdictClass expected) {
+    bool compiled = false;
+    const auto judgement = judge(kernel(body), Request::final, unknown, seconds(500),
+                                 [&](const std::string& what) {
+                                   compiled = compiled || what.find("torch.compile") != what.npos;
+                                 });
+    const auto* given = std::get_if<Verdict>(&judgement);
+    EXPECT_TRUE(given == nullptr || given->outcome == expected);
+    return compiled;
+  };
+  EXPECT_FALSE(compiles(coarse_body, VerdictClass::wrong));
+  EXPECT_TRUE(compiles(honest_body, VerdictClass::passed));
+}
+
 TEST_F(EvaluatorTest, GivesWrongKernelsTheirClass) {
   EXPECT_EQ(outcome("for (int64_t c = 0; c < C; ++c) y[c] = 0;"), VerdictClass::wrong);
   EXPECT_EQ(outcome("for (int64_t c = 0; c + 1 < C; ++c) y[c] = row[c];"), VerdictClass::nonfinite);

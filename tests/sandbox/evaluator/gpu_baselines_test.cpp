@@ -8,7 +8,7 @@
 
 #include "runtime/environment.hpp"
 #include "sandbox/evaluator/evaluator.hpp"
-#include "tests/sandbox/hacks/submissions.hpp"
+#include "tests/sandbox/support/submissions.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
 
 namespace warpsmith::sandbox {

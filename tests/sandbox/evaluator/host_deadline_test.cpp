@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contract `host`: a candidate that uses up the evaluation's deadline gets a verdict. With a
 // failure of ours it would get no reward at all, which a losing candidate would choose.
-#include "tests/sandbox/evaluator/host_fixture.hpp"
+#include "tests/sandbox/support/host_fixture.hpp"
 
 namespace warpsmith::sandbox {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contract `host` against candidates that cheat from within their own process.
-#include "tests/sandbox/evaluator/host_fixture.hpp"
+#include "tests/sandbox/support/host_fixture.hpp"
 
 namespace warpsmith::sandbox {
 namespace {

@@ -3,7 +3,7 @@
 // in evaluator_host_test.cpp and host_hacks_test.cpp.
 #include <nlohmann/json.hpp>
 
-#include "tests/sandbox/evaluator/host_fixture.hpp"
+#include "tests/sandbox/support/host_fixture.hpp"
 
 namespace warpsmith::sandbox {
 namespace {

@@ -9,7 +9,7 @@
 #include "runtime/checksum.hpp"
 #include "runtime/environment.hpp"
 #include "sandbox/evaluator/evaluator.hpp"
-#include "tests/sandbox/hacks/submissions.hpp"
+#include "tests/sandbox/support/submissions.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
 
 namespace warpsmith::sandbox {

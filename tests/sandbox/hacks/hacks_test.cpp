@@ -13,7 +13,7 @@
 #include "runtime/environment.hpp"
 #include "sandbox/jail/cgroup.hpp"
 #include "sandbox/service/client.hpp"
-#include "tests/sandbox/hacks/submissions.hpp"
+#include "tests/sandbox/support/submissions.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
 #include "tests/support/after_all_tests.hpp"
 

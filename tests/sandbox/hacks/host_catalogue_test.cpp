@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "sandbox/jail/cgroup.hpp"
-#include "tests/sandbox/evaluator/host_fixture.hpp"
-#include "tests/sandbox/hacks/submissions.hpp"
+#include "tests/sandbox/support/host_fixture.hpp"
+#include "tests/sandbox/support/submissions.hpp"
 
 namespace warpsmith::sandbox {
 namespace {

@@ -97,7 +97,7 @@ TEST_F(RunIsolationTest, RefusesEveryCallThatAKernelDoesNotNeed) {
       {"end its thread as if killed", {SYS_exit, 128 + SIGKILL}},
       {"look like killed", {SYS_tgkill, 1, 1, SIGKILL}},
       {"the same, with bits that the kernel drops", {SYS_tgkill, 1, 1, SIGKILL | (1L << 32)}},
-      {"stop everybody", {SYS_kill, -1, SIGSTOP}},
+      {"stop every process", {SYS_kill, -1, SIGSTOP}},
       {"new session", {SYS_setsid}},
       {"socket", {SYS_socket, AF_INET, SOCK_STREAM, 0}},
       {"abstract unix socket", {SYS_socket, AF_UNIX, SOCK_STREAM, 0}},

@@ -44,7 +44,7 @@ size_t how_many_run(const std::string& what) {
   return count;
 }
 
-bool somebody_runs(const std::string& what) {
+bool any_runs(const std::string& what) {
   return how_many_run(what) > 0;
 }
 
@@ -79,7 +79,7 @@ TEST_F(ShellIsolationTest, ReadsNoFileOfTheHost) {
   EXPECT_NE(run("ln -s /etc/shadow link; cat link").exit_code, 0);
 }
 
-/// Else it could write to the terminal of the session that it was started in.
+/// Within the old one it could write to the terminal that started it.
 TEST_F(ShellIsolationTest, HasASessionOfItsOwn) {
   EXPECT_NE(run("cut -d ' ' -f 6 /proc/self/stat").out, "0\n") << "a session from outside";
 }
@@ -99,7 +99,7 @@ TEST_F(ShellIsolationTest, LeavesNoProcess) {
   const std::string sleep = "sleep " + seconds_of_our_own();
   const ShellResult result = run("setsid " + sleep + " & (setsid " + sleep + " &) ; echo gone");
   EXPECT_EQ(result.out, "gone\n");
-  EXPECT_FALSE(somebody_runs(std::string("sleep\0", 6) + seconds_of_our_own()));
+  EXPECT_FALSE(any_runs(std::string("sleep\0", 6) + seconds_of_our_own()));
 }
 
 /// Counts in the background the processes with the text in their command line.
@@ -134,7 +134,7 @@ TEST_F(ShellIsolationTest, BoundsForkBombs) {
   EXPECT_TRUE(result.timed_out || result.exit_code != 0);
   EXPECT_GT(most, 20U) << "the bomb did not go off";
   EXPECT_LE(most, spec.limits.processes + 2) << in_force;  // bubblewrap's own two
-  EXPECT_FALSE(somebody_runs(std::string("sleep\0", 6) + seconds_of_our_own()));
+  EXPECT_FALSE(any_runs(std::string("sleep\0", 6) + seconds_of_our_own()));
   EXPECT_EQ(run("echo fine").out, "fine\n");
 }
 
@@ -235,8 +235,8 @@ TEST(JailTest, OneThatDoesNotStartInTimeLeavesNoProcess) {
   ASSERT_FALSE(jail);
   EXPECT_NE(jail.error().message.find("did not start in time"), std::string::npos);
   const Deadline deadline = in_seconds(10);
-  while (somebody_runs(seconds_of_our_own()) && !deadline.passed()) std::this_thread::yield();
-  EXPECT_FALSE(somebody_runs(seconds_of_our_own()));
+  while (any_runs(seconds_of_our_own()) && !deadline.passed()) std::this_thread::yield();
+  EXPECT_FALSE(any_runs(seconds_of_our_own()));
 }
 
 /// As where parts of /proc are covered: the child has begun when bubblewrap finds that out.

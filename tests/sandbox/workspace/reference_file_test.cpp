@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The agent's reference.py runs and makes the task's model, for tasks that nobody here wrote too.
+// The agent's reference.py runs and makes the task's model, for tasks of other authors too.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -154,7 +154,8 @@ TEST_F(BenchTest, TasksAreAcceptedOrRefusedWithTheReason) {
          "def get_init_inputs():\n    return []\n";
   std::ofstream(folder.path() / "notes.py") << "x = 1\n";
   const std::string tasks = folder.path().string();
-  const json out = run({"tasks", tasks.c_str()});
+  const char* slots = CPU_COUNT(&cores_) < 2 ? "1" : "2";
+  const json out = run({"tasks", tasks.c_str(), "--slots", slots});
   ASSERT_TRUE(has_keys(out, {"tasks", "taken_in", "refused", "wrong_passed"}));
   EXPECT_EQ(out["taken_in"], 1);
   EXPECT_EQ(out["refused"], 2);
@@ -162,6 +163,22 @@ TEST_F(BenchTest, TasksAreAcceptedOrRefusedWithTheReason) {
   EXPECT_NE(out["tasks"][1]["refusal"].get<std::string>().find("random"), std::string::npos)
       << out["tasks"][1];
   EXPECT_GT(out["tasks"][2]["eager_ms"].get<double>(), 0);
+}
+
+TEST_F(BenchTest, TasksOfPublicReportsAreTakenInOrRefusedByName) {
+  constexpr const char* cases = "../shared/cases/tasks";
+  if (!has_python()) GTEST_SKIP() << "no Python environment";
+  if (!std::filesystem::exists(cases)) GTEST_SKIP() << cases << " is not here";
+  const json out = run({"tasks", cases});
+  ASSERT_TRUE(has_keys(out, {"tasks", "taken_in", "refused"}));
+  EXPECT_EQ(out["refused"], 1);
+  for (const json& task : out["tasks"]) {
+    const bool refused = !task["refusal"].is_null();
+    EXPECT_EQ(refused, task["task"] == "module_global") << task;
+    if (refused) {
+      EXPECT_NE(task["refusal"].get<std::string>().find("forward reads SCALE"), std::string::npos);
+    }
+  }
 }
 
 TEST_F(BenchTest, FaultsChangeNoVerdictAndLeaveNothing) {

@@ -28,6 +28,13 @@ class CheckProgramTest : public ProgramFixture {
     return run(std::move(arguments));
   }
 
+  /// What a call with bad input prints.
+  static std::string refusal(std::vector<std::string> arguments) {
+    const ChildExit end = check(std::move(arguments));
+    EXPECT_EQ(end.exit_code, 2) << end.out << end.err;
+    return end.err;
+  }
+
   /// A copy of the example with `from` replaced by `to` in its plan.
   std::string example_with(const std::string& from, const std::string& to) const {
     const fs::path copy = folder() / "example";
@@ -119,12 +126,7 @@ TEST_F(CheckProgramTest, WithoutAGpuItNamesTheAlternatives) {
                              HasSubstr("; --explain and --compile-only work without a GPU\n")));
 }
 
-TEST_F(CheckProgramTest, BadInputIsNamed) {
-  const auto refusal = [](std::vector<std::string> arguments) {
-    const ChildExit end = check(std::move(arguments));
-    EXPECT_EQ(end.exit_code, 2) << end.out << end.err;
-    return end.err;
-  };
+TEST_F(CheckProgramTest, BadOptionsAreNamed) {
   EXPECT_EQ(refusal({example, "--contract", "cuda"}),
             "warpsmith: --contract cuda: expected cpu, device or host\n");
   EXPECT_THAT(refusal({""}), HasSubstr("check: expected a folder, got an empty name"));
@@ -143,6 +145,9 @@ TEST_F(CheckProgramTest, BadInputIsNamed) {
               HasSubstr("check: --numerics and --profile have no effect with --explain"));
   EXPECT_THAT(refusal({"--trace", "trace.json", "--task", cpu_task, file("kernel.cpp", "")}),
               HasSubstr("--profile, --trace: contract cpu does not use a GPU here"));
+}
+
+TEST_F(CheckProgramTest, BadSolutionsAreNamed) {
   for (const char* name : {"k.cu", "p.toml"}) {
     EXPECT_THAT(refusal({"--task", cpu_task, file(name, "")}),
                 HasSubstr("contract device takes a folder with plan.toml and kernels.cu"));

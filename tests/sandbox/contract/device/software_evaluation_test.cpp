@@ -13,7 +13,7 @@
 #include "sandbox/judge/evaluation.hpp"
 #include "sandbox/judge/host_bench.hpp"
 #include "sandbox/reference/ragged.hpp"
-#include "tests/sandbox/hacks/submissions.hpp"
+#include "tests/sandbox/support/submissions.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
 #include "tests/sandbox/support/software_device/software_device.hpp"
 #include "tests/sandbox/support/software_device/software_kernels.hpp"

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Extensions of contract `host`: the workspace's layout, and torch's own loaders.
+#include <unistd.h>
+
+#include <iterator>
 #include <sstream>
 
 #include "sandbox/compile/cuda_toolchain.hpp"
-#include "tests/sandbox/evaluator/host_fixture.hpp"
+#include "sandbox/contract/registry.hpp"
+#include "tests/sandbox/support/host_fixture.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -30,6 +34,14 @@ REGISTER_BINDING(centre, define);
 REGISTER_BINDING(more, [](pybind11::module& m) { m.attr("first") = 1, m.attr("second") = 2; })
 )";
 
+/// Processes that this thread started and that run.
+size_t children() {
+  const std::string place =
+      "/proc/self/task/" + std::to_string(::gettid()) + "/children";
+  std::istringstream list{read_text_file(place, 1U << 16U).value_or("")};
+  return static_cast<size_t>(std::distance(std::istream_iterator<std::string>{list}, {}));
+}
+
 FileSet workspace(const std::string& source = binding) {
   return {{"model_new.py", model_new("assert cuda_extension.second == 2; "
                                      "return cuda_extension.centre(x, self.bias, scale=scale)",
@@ -40,6 +52,24 @@ FileSet workspace(const std::string& source = binding) {
 TEST_F(HostBuildTest, AWorkspaceIsBuiltAndJudged) {
   const Verdict v = verdict(workspace());
   EXPECT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
+}
+
+TEST_F(HostBuildTest, TheProcessThatRunsItStartsBeforeTheBuildEnds) {
+  const EvaluatorOptions options = test::evaluator_options();
+  auto contract = contract_named("host").open({options}).value();
+  OwnTime own(Deadline::after(std::chrono::seconds{60}), options.call_timeout);
+  EvaluateRequest request;
+  request.task = {.id = "task", .code = test::centred_code};
+  request.submission = {"task", "host", {{"other.py", "no model"}}};
+  const auto started_by = [&](Request want) {
+    request.want = want;
+    const size_t before = children();
+    const BuildContext context{request, own, [](const std::string&) {}, {}};
+    (void)contract->build(context, Deadline::after(std::chrono::seconds{60}));
+    return children() - before;
+  };
+  EXPECT_EQ(started_by(Request::compile), 0U);
+  EXPECT_EQ(started_by(Request::verify), 1U);
 }
 
 TEST_F(HostBuildTest, ErrorsNameTheCandidatesLine) {

@@ -6,7 +6,7 @@
 #include "sandbox/judge/host_bench.hpp"
 #include "sandbox/profile/baseline_kernels.hpp"
 #include "sandbox/profile/record_file.hpp"
-#include "tests/sandbox/evaluator/host_fixture.hpp"
+#include "tests/sandbox/support/host_fixture.hpp"
 
 namespace warpsmith::sandbox {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kills and stops everybody it can name (D22); its answers are honest.
+// Kills and stops every process that it can name (D22); its answers are honest.
 #include "warpsmith.h"
 static long raw(long number, long a = 0, long b = 0, long c = 0, long d = 0) {
   register long r10 asm("r10") = d;

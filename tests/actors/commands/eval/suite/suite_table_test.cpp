@@ -113,7 +113,7 @@ SuiteReport report_of(SuitePlan plan, SuiteRecords records) {
   return {"/runs/R", std::move(plan), {}, std::move(table), std::move(records)};
 }
 
-/// Or an easier set of tasks would look like progress.
+/// An easier set of tasks must not look like progress.
 TEST(SuiteComparisonTest, OnlyTasksThatBothJudgedAreCompared) {
   SuiteRecords easy;
   easy.samples["a"] = {passed(2, 2)};

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Honest, but the kernel's own timers go on while it is stopped: each wakes hundreds of pollers on the core that its
-# baselines share (B32). A clock charges the core's interrupts to whoever is timed.
+# baselines share (B32). A clock charges the core's interrupts to what is timed.
 import ctypes
 import select
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Prints 100 MB: nobody reads it.
+# Prints 100 MB, which are never read.
 import torch
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Stops and kills whom it can name (D22): nobody else is there. Its answers are honest.
+# Stops and kills every process that it can name (D22): there is no other one. Its answers are honest.
 import os
 import signal
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Works on a stream of its own that nobody waits for (A44, B1): what is there when its outputs are taken counts.
+# Works on a stream of its own without waiting for it (A44, B1): what is there when its outputs are taken counts.
 import torch
 
 

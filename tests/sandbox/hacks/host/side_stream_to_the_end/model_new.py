@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Hands its outputs over on a stream of its own and lets nobody wait for it (A44, B1, B18).
+# Hands its outputs over on a stream of its own and keeps others from waiting for it (A44, B1, B18).
 import sys
 
 import torch

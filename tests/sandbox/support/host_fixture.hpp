@@ -16,7 +16,7 @@
 #include "runtime/environment.hpp"
 #include "runtime/run/durable_file.hpp"
 #include "sandbox/evaluator/evaluator.hpp"
-#include "tests/sandbox/evaluator/evaluator_options.hpp"
+#include "tests/sandbox/support/evaluator_options.hpp"
 
 namespace warpsmith::sandbox::test {
 

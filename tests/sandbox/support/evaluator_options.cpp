@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/sandbox/evaluator/evaluator_options.hpp"
+#include "tests/sandbox/support/evaluator_options.hpp"
 
 #include <numeric>
 #include <thread>
