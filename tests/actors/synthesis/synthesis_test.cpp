@@ -125,6 +125,19 @@ TEST_F(SynthesisTest, TasksWithImpossibleTimesAreQuarantined) {
   }
 }
 
+TEST_F(SynthesisTest, OutcomesFromBeforeAResumeCountForTheirContent) {
+  std::vector<Task> tasks(2);
+  tasks[0].id = tasks[0].content_hash = "a";
+  tasks[1].id = tasks[1].content_hash = "b";
+  const std::vector<Outcome> before(8, {.reward = -1, .verdict = VerdictClass::too_fast});
+  SynthesisSettings settings;
+  settings.history = std::make_shared<const OutcomesByTask>(OutcomesByTask{{"a", before}});
+  actor = sys.spawn(synthesis, identity("synthesis-0"), tasks, std::vector{judge}, settings);
+  deliver_all();
+  EXPECT_EQ(ask<ActorStatus>(actor, atom::status_v)->gauges.at("quarantined"), 1);
+  EXPECT_EQ(ask<PreparedTask>(actor, atom::next_task_v)->task.id, "b");
+}
+
 TEST_F(SynthesisTest, FindsATaskByIdEvenBeforeItsIngest) {
   with_tasks({"a", "b"});
   EXPECT_EQ(ask<PreparedTask>(actor, atom::next_task_v, std::string{"b"})->task.id, "b");
