@@ -37,7 +37,7 @@ void SynthesisState::start(Self self, std::vector<Task> tasks, std::vector<Sandb
   sandboxes_ = std::move(sandboxes);
   pool_ = synthesis::Pool({}, RandomStream{settings_.seed, "synthesis", settings_.start},
                           settings_.curriculum);
-  if (settings_.draws) pool_.limit(*settings_.draws);
+  pool_.limit(settings_.draws);
   self->send(self, atom::step_v);
 }
 
@@ -189,10 +189,7 @@ void SynthesisState::settled() {
 void SynthesisState::announce_total() {
   if (!settings_.draws || !all_seen() || !ledger_) return;
   uint64_t total = settings_.admitted_before;
-  for (const Task& task : pool_.tasks()) {
-    const auto planned = settings_.draws->find(task.id);
-    if (planned != settings_.draws->end()) total += planned->second;
-  }
+  for (const Task& task : pool_.tasks()) total += settings_.draws->planned(task.id);
   self_->send(ledger_, atom::drain_v, total);
 }
 

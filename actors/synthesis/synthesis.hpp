@@ -28,9 +28,10 @@ struct SynthesisSettings {
   uint64_t start = 0;  // counts the starts of the synthesis; each has draws of its own
   CurriculumConfig curriculum;
   size_t max_tasks = 100'000;  // in the pool; further sources are left out
-  /// In an evaluation: how often each task is still drawn. Afterwards askers get a task with an
-  /// empty id, and the ledger gets the number of all trajectories.
-  std::optional<synthesis::DrawLimits> draws;
+  /// In an evaluation: how often each task is still drawn; a restarted synthesis shares it.
+  /// Afterwards askers get a task with an empty id, and the ledger gets the number of all
+  /// trajectories.
+  std::shared_ptr<synthesis::DrawLimits> draws;
   uint64_t admitted_before = 0;                   // trajectories of the run before these draws
   std::shared_ptr<const OutcomesByTask> history;  // what the pool counts first; may be empty
   ComposingSettings composing;

@@ -87,6 +87,21 @@ TEST_F(RunHistoryTest, ResumedCollectionSamplesWhatEachTaskLacks) {
   EXPECT_EQ(kept_by_task(), (Counts{{"attention", 5}, {"cumsum_scale", 5}, {"rms_norm", 5}}));
 }
 
+TEST_F(RunHistoryTest, SynthesisThatDiesDrawsNoTaskMoreOftenThanPlanned) {
+  const RunConfig c = few_tasks({"rollout.concurrent=1"});
+  fault = std::make_unique<FaultTap>(Fault{"synthesis-0", "next_task", 6});
+  auto session = begin_run(c, "test", "{}");
+  ASSERT_TRUE(session.has_value()) << session.error().message;
+  RunInputs inputs = load_inputs(c, c.model.folder).value();
+  inputs.learns = false;
+  inputs.missing = Counts{{"attention", 6}, {"cumsum_scale", 1}, {"rms_norm", 1}};
+  inputs.config.run.trajectories = 8;
+  EXPECT_EQ(run(with_session(std::move(inputs), *session), UINT64_MAX), "done");
+  EXPECT_EQ(gauges["restarts"], 1);
+  session->ledger.reset();
+  EXPECT_EQ(kept_by_task(), (Counts{{"attention", 6}, {"cumsum_scale", 1}, {"rms_norm", 1}}));
+}
+
 TEST_F(RunHistoryTest, HistoryHoldsTheOutcomesOfEachTasksContent) {
   const RunConfig c = few_tasks({"run.stage=collect", "collect.samples=2"});
   auto session = begin_run(c, "test", "{}");
