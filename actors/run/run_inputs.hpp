@@ -53,6 +53,9 @@ struct RunInputs {
 /// Refuses a configuration that can sample but not train; the error names the key.
 Result<void> check_trainable(const RunConfig& config);
 
+/// Refuses a held-out task with the same content as a task of the run; the error names both files.
+Result<void> check_held_out(const RunInputs& inputs);
+
 /// Refuses a configuration whose trajectories do not show what the policy can do.
 Result<void> check_evaluable(const RunConfig& config);
 

@@ -72,6 +72,7 @@ void adapt_to_stage(RunInputs& inputs) {
 Result<RunInputs> read_inputs(const RunConfig& config, const std::filesystem::path& model) {
   auto inputs = load_inputs(config, model);
   if (!inputs) return inputs;
+  if (auto apart = check_held_out(*inputs); !apart) return tl::unexpected(apart.error());
   adapt_to_stage(*inputs);
   if (!inputs->learns) return inputs;
   const MemoryBudget budget = memory_budget(config, inputs->model);
