@@ -61,20 +61,9 @@ size_t Pool::count(TaskUse use) const {
   return of_use({use}).size();
 }
 
-uint64_t Pool::left_of(const Task& task) const {
-  const auto found = limits_->find(task.id);
-  return found == limits_->end() ? 0 : found->second;
-}
-
 bool Pool::exhausted() const {
-  return limits_ && std::ranges::all_of(tasks_, [&](const Task& t) { return left_of(t) == 0; });
-}
-
-bool Pool::spend(const Task& task) {
-  if (!limits_) return true;
-  if (left_of(task) == 0) return false;
-  --limits_->at(task.id);
-  return true;
+  const auto is_spent = [this](const Task& task) { return limits_->left(task.id) == 0; };
+  return limits_ && std::ranges::all_of(tasks_, is_spent);
 }
 
 const Task& Pool::next() {
@@ -82,7 +71,7 @@ const Task& Pool::next() {
   assert(!exhausted() && "next() of an exhausted pool");
   while (true) {
     const Task& task = draw();
-    if (spend(task)) return task;
+    if (!limits_ || limits_->spend(task.id)) return task;
   }
 }
 

@@ -10,6 +10,8 @@
 namespace warpsmith::actors {
 namespace {
 
+constexpr size_t shortest_key = 8;
+
 /// What may stand in a header and in JSON as it is.
 bool is_plain_key(std::string_view key) {
   return std::ranges::all_of(key,
@@ -44,6 +46,14 @@ Result<std::string> brain_key(const BrainConfig& c) {
   if (key == nullptr || *key == '\0') {
     return fail(ErrorCode::invalid_config, "brain.key_env: the environment variable " + c.key_env +
                                                " is not set; export it with the endpoint's key");
+  }
+  if (std::string_view{key}.size() < shortest_key) {
+    return fail(ErrorCode::invalid_config,
+                "brain.key_env: the key in " + c.key_env + " has less than " +
+                    std::to_string(shortest_key) +
+                    " characters: too few to find it again in answers, so it would be stored with "
+                    "the run; give the endpoint a longer key, or set brain.key_env to \"\" for an "
+                    "endpoint that needs none");
   }
   if (is_plain_key(key)) return std::string{key};
   return fail(ErrorCode::invalid_config, "brain.key_env: the key in " + c.key_env +

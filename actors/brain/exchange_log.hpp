@@ -60,8 +60,7 @@ class ExchangeLog {
   std::map<TrajectoryId, File> files_;
 };
 
-/// `text` with "[key]" in place of every occurrence of `secret`. Shorter ones than eight characters
-/// are no secrets: local servers take any word.
+/// `text` with "[key]" in place of every occurrence of `secret`; an empty one changes nothing.
 std::string without_secret(std::string text, const std::string& secret);
 
 /// What the brain of a run has used; zeros for a run without one.

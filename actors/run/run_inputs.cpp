@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/run/run_inputs.hpp"
 
+#include <algorithm>
+
 #include "actors/brain/brain_settings.hpp"
 #include "actors/rollout/scripted_turns.hpp"
 #include "actors/run/chat_frame.hpp"
@@ -131,6 +133,19 @@ Result<void> add_brain(RunInputs& inputs, const std::filesystem::path& folder) {
 }
 
 }  // namespace
+
+Result<void> check_held_out(const RunInputs& inputs) {
+  const auto held_out = synthesis::find_tasks(inputs.config.synthesis.held_out);
+  if (!held_out) return fail("synthesis.held_out", held_out.error());
+  for (const Task& task : held_out->tasks) {
+    const auto same = std::ranges::find(inputs.tasks, task.content_hash, &Task::content_hash);
+    if (same == inputs.tasks.end()) continue;
+    return fail(ErrorCode::invalid_config,
+                "synthesis.held_out: " + task.source + " is the same task as " + same->source +
+                    " of synthesis.tasks, so it is not held out; remove one of the two");
+  }
+  return {};
+}
 
 Result<void> check_evaluable(const RunConfig& config) {
   if (config.agent.scripted_turns.empty()) return {};

@@ -9,6 +9,7 @@
 #include "actors/base/end_request.hpp"
 #include "actors/rollout/rollout.hpp"
 #include "actors/run/run_session.hpp"
+#include "actors/synthesis/synthesis.hpp"
 #include "policy/learn/critic_folder.hpp"
 #include "policy/model/config.hpp"
 #include "policy/model/weights.hpp"
@@ -37,10 +38,11 @@ struct RunInputs {
   RunPaths paths;
   std::filesystem::path scratch;  // parent of the workspaces
   bool learns = true;             // false: the weights stay as they are (eval)
-  /// In an evaluation: how many samples of each task are still missing, and how many trajectories
-  /// the run had before.
+  /// In an evaluation or a collection: how many samples of each task are still missing, and how
+  /// many trajectories the run had before.
   std::optional<std::map<std::string, uint64_t>> missing;
   uint64_t admitted_before = 0;
+  std::shared_ptr<const OutcomesByTask> history;  // of a resumed run, for its curriculum
   /// Thrown at the end of the run: evaluations under way end at once.
   std::shared_ptr<sandbox::EndSwitch> ender = std::make_shared<sandbox::EndSwitch>();
   /// A brain's way to ask for the end of the run.
@@ -50,6 +52,9 @@ struct RunInputs {
 
 /// Refuses a configuration that can sample but not train; the error names the key.
 Result<void> check_trainable(const RunConfig& config);
+
+/// Refuses a held-out task with the same content as a task of the run; the error names both files.
+Result<void> check_held_out(const RunInputs& inputs);
 
 /// Refuses a configuration whose trajectories do not show what the policy can do.
 Result<void> check_evaluable(const RunConfig& config);

@@ -51,16 +51,28 @@ Result<RunSession> open_session(const RunConfig& config, RunFolder folder) {
                     std::move(*origin)};
 }
 
+/// False for a run that was killed before its database was made, and so has recorded nothing.
+bool has_begun(const RunPaths& paths) {
+  std::error_code error;
+  return std::filesystem::exists(paths.database(), error) ||
+         !std::filesystem::is_empty(paths.segments(), error);
+}
+
 }  // namespace
 
 Result<RunSession> begin_run(const RunConfig& config, const std::string& config_name,
-                             const std::string& stack_json) {
+                             const std::string& stack_json, const RunFiles& more) {
   auto folder = RunFolder::create(config.run.folder, config.run.name, config_name);
   if (!folder) return tl::unexpected(std::move(folder.error()));
-  if (auto written = folder->write_config(to_toml(config)); !written) {
-    return tl::unexpected(std::move(written.error()));
+  for (const auto& [name, content] : more) {
+    const auto written = write_file_durably(folder->paths().folder / name, content);
+    if (!written) return tl::unexpected(written.error());
   }
   if (auto written = folder->write_stack(stack_json); !written) {
+    return tl::unexpected(std::move(written.error()));
+  }
+  // The last before the database: with a configuration the folder is a run.
+  if (auto written = folder->write_config(to_toml(config)); !written) {
     return tl::unexpected(std::move(written.error()));
   }
   return open_session(config, std::move(*folder));
@@ -68,7 +80,7 @@ Result<RunSession> begin_run(const RunConfig& config, const std::string& config_
 
 Result<RunSession> resume_run(const RunConfig& config, const std::filesystem::path& path,
                               const std::string& stack_json) {
-  auto folder = RunFolder::open(path);
+  auto folder = RunFolder::open(path, has_begun({path}) ? "run.db" : "config.toml");
   if (!folder) return tl::unexpected(std::move(folder.error()));
   if (auto written = folder->write_stack(stack_json); !written) {
     return tl::unexpected(std::move(written.error()));

@@ -2,7 +2,9 @@
 // A run on disk, opened for writing: its locked folder, its ledger, its checkpoints.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <string>
 
 #include "actors/learner/origin.hpp"
 #include "actors/ledger/ledger.hpp"
@@ -20,9 +22,13 @@ struct RunSession {
   Origin origin;
 };
 
-/// Makes a run folder, writes its configuration and stack, and begins incarnation 1.
+/// Files of a run folder by name, with their content.
+using RunFiles = std::map<std::string, std::string>;
+
+/// Makes a run folder with its configuration, its stack and `more`, and begins incarnation 1. A
+/// process that dies here leaves a folder that is no run yet, or one that can be resumed.
 Result<RunSession> begin_run(const RunConfig& config, const std::string& config_name,
-                             const std::string& stack_json);
+                             const std::string& stack_json, const RunFiles& more = {});
 
 /// Resumes a run from its newest whole checkpoint and logs damaged newer ones. `locked` names the
 /// process that holds the folder; `not_found`: the ledger has a checkpoint, but no whole one is

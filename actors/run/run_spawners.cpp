@@ -61,6 +61,17 @@ void add_run_state(Spawners& s, const Inputs& inputs) {
   };
 }
 
+/// One for all synthesis actors of a run, so that a restart goes on; null: no limits.
+std::shared_ptr<synthesis::DrawLimits> draw_limits(const RunInputs& inputs) {
+  if (!inputs.missing) return nullptr;
+  return std::make_shared<synthesis::DrawLimits>(*inputs.missing);
+}
+
+/// Leaves room for the restarts of each incarnation, which begins at 1.
+uint64_t first_start(const RunInputs& inputs) {
+  return uint64_t{inputs.origin.version.incarnation - 1} << 32U;
+}
+
 void add_task_actors(Spawners& s, const Inputs& inputs) {
   s.sandbox = [inputs](caf::actor_system& system, Identity id, uint32_t index) {
     return system.spawn(sandbox, std::move(id),
@@ -71,11 +82,14 @@ void add_task_actors(Spawners& s, const Inputs& inputs) {
     return system.spawn(composer, std::move(id),
                         composer_settings(inputs->config, inputs->python, inputs->scratch, index));
   };
-  s.synthesis = [inputs](caf::actor_system& system, Identity id,
-                         std::vector<SandboxActor> sandboxes) {
+  s.synthesis = [inputs, draws = draw_limits(*inputs), start = first_start(*inputs)](
+                    caf::actor_system& system, Identity id,
+                    std::vector<SandboxActor> sandboxes) mutable {
     SynthesisSettings settings =
         synthesis_settings(inputs->config, inputs->tasks.size(), inputs->paths.folder);
-    settings.draws = inputs->missing;
+    settings.draws = draws;
+    settings.start = start++;
+    settings.history = inputs->history;
     settings.admitted_before = inputs->admitted_before;
     return system.spawn(synthesis, std::move(id), inputs->tasks, std::move(sandboxes),
                         std::move(settings));

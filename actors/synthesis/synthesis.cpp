@@ -35,8 +35,9 @@ void SynthesisState::start(Self self, std::vector<Task> tasks, std::vector<Sandb
   composing_.start(self, *this, settings_.composing,
                    [this](Task task) { composed(std::move(task)); });
   sandboxes_ = std::move(sandboxes);
-  pool_ = synthesis::Pool({}, RandomStream{settings_.seed, "synthesis"}, settings_.curriculum);
-  if (settings_.draws) pool_.limit(*settings_.draws);
+  pool_ = synthesis::Pool({}, RandomStream{settings_.seed, "synthesis", settings_.start},
+                          settings_.curriculum);
+  pool_.limit(settings_.draws);
   self->send(self, atom::step_v);
 }
 
@@ -131,7 +132,16 @@ void SynthesisState::accept(PreparedTask task) {
   const double most_speedup = facts.roofline_ms > 0 ? facts.eager_ms / facts.roofline_ms
                                                     : std::numeric_limits<double>::infinity();
   facts_[task.task.id] = std::move(task.facts);
-  pool_.add(std::move(task.task), most_speedup);
+  pool_.add(task.task, most_speedup);
+  recall(task.task);
+}
+
+/// The events of these outcomes are recorded already.
+void SynthesisState::recall(const Task& task) {
+  if (!settings_.history) return;
+  const auto found = settings_.history->find(task.content_hash);
+  if (found == settings_.history->end()) return;
+  for (const Outcome& outcome : found->second) (void)pool_.record(task.id, outcome);
 }
 
 void SynthesisState::refuse(const Task& task, const Error& error) {
@@ -179,10 +189,7 @@ void SynthesisState::settled() {
 void SynthesisState::announce_total() {
   if (!settings_.draws || !all_seen() || !ledger_) return;
   uint64_t total = settings_.admitted_before;
-  for (const Task& task : pool_.tasks()) {
-    const auto planned = settings_.draws->find(task.id);
-    if (planned != settings_.draws->end()) total += planned->second;
-  }
+  for (const Task& task : pool_.tasks()) total += settings_.draws->planned(task.id);
   self_->send(ledger_, atom::drain_v, total);
 }
 

@@ -18,16 +18,22 @@
 
 namespace warpsmith::actors {
 
+/// By content hash of the task, so that one whose text has changed begins anew.
+using OutcomesByTask = std::map<std::string, std::vector<Outcome>>;
+
 struct SynthesisSettings {
   size_t min_ready = 1;  // accepted tasks before the first is answered
   std::chrono::milliseconds ingest_timeout{900'000};
   uint64_t seed = 0;
+  uint64_t start = 0;  // counts the starts of the synthesis; each has draws of its own
   CurriculumConfig curriculum;
   size_t max_tasks = 100'000;  // in the pool; further sources are left out
-  /// In an evaluation: how often each task is still drawn. Afterwards askers get a task with an
-  /// empty id, and the ledger gets the number of all trajectories.
-  std::optional<synthesis::DrawLimits> draws;
-  uint64_t admitted_before = 0;  // trajectories of the run before these draws
+  /// In an evaluation: how often each task is still drawn; a restarted synthesis shares it.
+  /// Afterwards askers get a task with an empty id, and the ledger gets the number of all
+  /// trajectories.
+  std::shared_ptr<synthesis::DrawLimits> draws;
+  uint64_t admitted_before = 0;                   // trajectories of the run before these draws
+  std::shared_ptr<const OutcomesByTask> history;  // what the pool counts first; may be empty
   ComposingSettings composing;
 };
 
@@ -72,6 +78,7 @@ class SynthesisState : public ActorState {
   void announce_total();
   void offer_no_task();
   PreparedTask draw();
+  void recall(const Task& task);
 
   Self self_ = nullptr;
   SynthesisSettings settings_;

@@ -15,6 +15,7 @@
 #include "actors/commands/option_rules.hpp"
 #include "actors/commands/stack.hpp"
 #include "actors/commands/terminal_text.hpp"
+#include "actors/run/run_history.hpp"
 #include "actors/run/run_session.hpp"
 #include "actors/sandbox/service_backend.hpp"
 #include "actors/sandbox/slot_cores.hpp"
@@ -106,7 +107,8 @@ Result<RunConfig> eval_config(const EvalArguments& args) {
 struct EvalRun {
   RunPaths paths;
   LoopResult loop;
-  uint64_t wanted = 0;  // samples
+  uint64_t wanted = 0;     // samples
+  uint64_t each_task = 0;  // samples of one
 };
 
 /// Reports samples and tasks that are missing, and returns the exit code.
@@ -122,7 +124,8 @@ ExitCode report_shortfall(const EvalRun& run, const EvalReport& made) {
     std::cerr << "missing: " << for_terminal(task) << ": " << for_terminal(why) << '\n';
   }
   if (stopped) return ExitCode::interrupted;
-  return samples == run.wanted ? ExitCode::bad_input : ExitCode::infrastructure;
+  const bool only_refused = samples + refused * run.each_task == run.wanted;
+  return only_refused ? ExitCode::bad_input : ExitCode::infrastructure;
 }
 
 ExitCode print_result(const EvalRun& run, const EvalArguments& args,
@@ -146,7 +149,7 @@ Result<RunInputs> inputs_of(const RunConfig& config, int64_t samples) {
   auto inputs = load_inputs(config, config.model.folder);
   if (!inputs) return inputs;
   inputs->learns = false;
-  inputs->config.run.trajectories = samples * static_cast<int64_t>(inputs->tasks.size());
+  plan_samples(*inputs, samples, RunHistory{}, 0);
   return inputs;
 }
 
@@ -167,7 +170,8 @@ ExitCode evaluate(const EvalArguments& args) {
   log::start({log::Level::info, false, paths.log().string()});
   const auto whole = with_session(std::move(*inputs), *session);
   const EvalRun run{paths, run_eval_tree(whole, signals, args.quiet),
-                    static_cast<uint64_t>(whole->config.run.trajectories)};
+                    static_cast<uint64_t>(whole->config.run.trajectories),
+                    static_cast<uint64_t>(samples_of(args))};
   if (run.loop.end == LoopEnd::failed) {
     // What was judged before a brain failed is worth its price.
     if (whole->end->asked()) (void)print_result(run, args, *before);

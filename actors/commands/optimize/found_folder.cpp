@@ -32,7 +32,7 @@ void FoundFolder::judged(TrajectoryId id, uint32_t turn, const EvaluateCall& cal
   const double rank = rank_of(verdict);
   if (before != best_.end() && rank < before->second.rank) return;
   const std::string name = found_name(id, turn);
-  if (auto kept = keep(name, call.submission.files); !kept) {
+  if (auto kept = replace_folder(folder_ / name, call.submission.files); !kept) {
     if (!failure_) failure_ = kept.error();
     return;
   }
@@ -46,16 +46,6 @@ void FoundFolder::judged(TrajectoryId id, uint32_t turn, const EvaluateCall& cal
 std::optional<Error> FoundFolder::failure() const {
   const std::scoped_lock lock(mutex_);
   return failure_;
-}
-
-Result<void> FoundFolder::keep(const std::string& name, const FileSet& files) {
-  const fs::path fresh = folder_ / ('.' + name);
-  if (auto written = replace_folder(fresh, files); !written) return written;
-  std::error_code error;
-  fs::remove_all(folder_ / name, error);
-  fs::rename(fresh, folder_ / name, error);
-  if (!error) return {};
-  return fail(ErrorCode::io_failed, (folder_ / name).string() + ": " + error.message());
 }
 
 }  // namespace warpsmith::actors

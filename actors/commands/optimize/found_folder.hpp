@@ -36,7 +36,6 @@ class FoundFolder {
     double rank = 0;
     std::string name;
   };
-  Result<void> keep(const std::string& name, const FileSet& files);
 
   mutable std::mutex mutex_;
   std::filesystem::path folder_;

@@ -130,28 +130,26 @@ Result<void> write_promoted(const ResultParts& parts, const Attempt& winner,
     report.export_note = "stopped before it was written; --resume writes it";
   } else if (auto written = write_export(parts, winner, *one, report); !written) {
     report.export_note = written.error().message;
-  } else {
-    return {};
   }
-  return replace_folder(folder / "export", {});
+  return {};
 }
 
 }  // namespace
 
 Result<void> write_result(const ResultParts& parts, OptimizeReport& report) {
   const std::filesystem::path& folder = parts.folder.folder;
-  // A report never tells of other files than those beside it, also after kill -9.
+  // A report never tells of other files than those beside it, nor stands an export beside another
+  // kernel, also after kill -9.
   std::error_code error;
   std::filesystem::remove(folder / "report.json", error);
   std::filesystem::remove(folder / "report.html", error);
+  if (auto gone = replace_folder(folder / "export", {}); !gone) return gone;
   if (report.promotion.winner) {
     const Attempt& winner = report.candidates[*report.promotion.winner];
     add_diff(parts, winner, report);
     if (auto written = write_promoted(parts, winner, report); !written) return written;
-  } else {
-    for (const char* old : {"kernel", "export"}) {
-      if (auto gone = replace_folder(folder / old, {}); !gone) return gone;
-    }
+  } else if (auto gone = replace_folder(folder / "kernel", {}); !gone) {
+    return gone;
   }
   if (auto written = write_file_durably(folder / "report.json", to_json(report)); !written) {
     return written;

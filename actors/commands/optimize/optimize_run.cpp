@@ -289,10 +289,17 @@ Result<BrainEnd> ask(const OptimizeCall& call) {
   return end;
 }
 
-bool found_any(const ResultFolder& folder) {
-  std::error_code error;
-  return std::filesystem::exists(folder.found(), error) &&
-         !std::filesystem::is_empty(folder.found(), error);
+/// Reads what the brain found; false if nothing of it can be judged.
+Result<bool> read_found(const OptimizeCall& call, const BrainEnd& end, OptimizeInput& input) {
+  OptimizeSettings settings = call.settings;
+  settings.contract = end.contract;
+  auto read = read_candidates(settings, input);
+  if (!read && read.error().code == ErrorCode::not_found) return false;
+  if (!read) return tl::unexpected(std::move(read.error()));
+  for (FoundSubmission& one : input.candidates) {
+    one.found = origin_of(one.name, call.folder.brain());
+  }
+  return true;
 }
 
 /// What a brain found is judged even if it failed later: it has its price.
@@ -302,13 +309,9 @@ Result<ExitCode> ask_and_judge(const OptimizeCall& call, OptimizeInput input) {
   const LoopResult& loop = end->loop;
   if (loop.end == LoopEnd::stopped && loop.limit.empty()) return tell_resume(call);
   Result<ExitCode> code = ExitCode::judged_wrong;
-  if (found_any(call.folder)) {
-    OptimizeSettings settings = call.settings;
-    settings.contract = end->contract;
-    if (auto read = read_candidates(settings, input); !read) return tl::unexpected(read.error());
-    for (FoundSubmission& one : input.candidates) {
-      one.found = origin_of(one.name, call.folder.brain());
-    }
+  const auto found = read_found(call, *end, input);
+  if (!found) return tl::unexpected(found.error());
+  if (*found) {
     code = judge(call, std::move(input), end->summary);
   } else {
     std::cerr << "nothing better: " << end->summary << "; see " << call.folder.brain().string()

@@ -88,17 +88,44 @@ Result<OptimizeSettings> read_settings(const ResultFolder& folder) {
   return settings;
 }
 
-Result<void> replace_folder(const fs::path& folder,
-                            const std::map<std::string, std::string>& files) {
+namespace {
+
+Result<void> moved(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  fs::rename(from, to, error);
+  if (!error || error == std::errc::no_such_file_or_directory) return {};
+  return fail(ErrorCode::io_failed, from.string() + ": " + error.message());
+}
+
+Result<void> removed(const fs::path& folder) {
   std::error_code error;
   fs::remove_all(folder, error);
-  if (error) return fail(ErrorCode::io_failed, folder.string() + ": " + error.message());
+  if (!error) return {};
+  return fail(ErrorCode::io_failed, folder.string() + ": " + error.message());
+}
+
+Result<void> write_files(const fs::path& folder, const std::map<std::string, std::string>& files) {
   for (const auto& [name, content] : files) {
     const fs::path file = folder / name;
     if (auto made = make_folder(file.parent_path()); !made) return made;
     if (auto written = write_file_durably(file, content); !written) return written;
   }
   return {};
+}
+
+}  // namespace
+
+Result<void> replace_folder(const fs::path& folder,
+                            const std::map<std::string, std::string>& files) {
+  const std::string name = folder.filename();
+  const fs::path fresh = folder.parent_path() / ('.' + name);
+  const fs::path old = folder.parent_path() / ('.' + name + ".old");
+  return removed(fresh)
+      .and_then([&] { return removed(old); })
+      .and_then([&] { return write_files(fresh, files); })
+      .and_then([&] { return moved(folder, old); })
+      .and_then([&] { return moved(fresh, folder); })
+      .and_then([&] { return removed(old); });
 }
 
 }  // namespace warpsmith::actors

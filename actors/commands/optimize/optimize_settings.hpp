@@ -44,7 +44,8 @@ Result<void> make_result_folder(const ResultFolder& folder, const OptimizeSettin
 /// Reads the settings of an earlier call.
 Result<OptimizeSettings> read_settings(const ResultFolder& folder);
 
-/// Writes files below a folder, replacing what it held.
+/// Replaces a folder with one of these files; with none, removes it. After kill -9 the folder is
+/// missing, or whole in its old or new state. Works beside it, in names that begin with a dot.
 Result<void> replace_folder(const std::filesystem::path& folder,
                             const std::map<std::string, std::string>& files);
 

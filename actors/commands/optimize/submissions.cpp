@@ -53,10 +53,11 @@ Result<std::vector<fs::path>> entries_of(const SubmissionFolder& from,
   std::ranges::sort(found);
   std::ranges::sort(skipped);
   if (found.empty() || found.size() > most_submissions) {
-    return fail(ErrorCode::invalid_argument, from.option + ' ' + from.folder + ": expected 1 to " +
-                                                 std::to_string(most_submissions) +
-                                                 " folders with a kernel or source files, got " +
-                                                 std::to_string(found.size()));
+    const ErrorCode code = found.empty() ? ErrorCode::not_found : ErrorCode::invalid_argument;
+    return fail(code, from.option + ' ' + from.folder + ": expected 1 to " +
+                          std::to_string(most_submissions) +
+                          " folders with a kernel or source files, got " +
+                          std::to_string(found.size()));
   }
   return found;
 }
@@ -98,7 +99,7 @@ Result<std::vector<FoundSubmission>> read_submissions(const SubmissionFolder& fr
     }
   }
   if (out.empty())
-    return fail(from.option, {ErrorCode::invalid_argument, "none is usable: " + skipped.back()});
+    return fail(from.option, {ErrorCode::not_found, "none is usable: " + skipped.back()});
   return out;
 }
 

@@ -31,7 +31,7 @@ struct SubmissionFolder {
 
 /// In the order of their names. Entries that begin with a dot, files that no contract takes, and
 /// folders without a solution or with one that cannot be read are left out; `skipped` gets a line
-/// on each. With `whole`, an error names such a folder. It is an error if nothing is left.
+/// on each. With `whole`, an error names such a folder. `not_found` if nothing is left.
 Result<std::vector<FoundSubmission>> read_submissions(const SubmissionFolder& from,
                                                       std::vector<std::string>& skipped);
 

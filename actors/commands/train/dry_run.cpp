@@ -122,6 +122,7 @@ ExitCode print_dry_run(const RunConfig& config) {
   }
   const auto inputs = load_inputs(config, config.model.folder);
   if (!inputs) return report(inputs.error());
+  if (auto apart = check_held_out(*inputs); !apart) return report(apart.error());
   const MemoryBudget budget = memory_budget(config, inputs->model);
   print_tree(config, budget, inputs->tasks.size());
   std::cout << std::flush;

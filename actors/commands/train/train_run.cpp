@@ -11,6 +11,7 @@
 #include "actors/commands/runs/run_summary.hpp"
 #include "actors/commands/stack.hpp"
 #include "actors/run/memory_budget.hpp"
+#include "actors/run/run_history.hpp"
 #include "actors/sandbox/service_backend.hpp"
 #include "actors/sandbox/slot_cores.hpp"
 #include "policy/learn/placement.hpp"
@@ -51,12 +52,11 @@ Result<RunSession> open_run(const RunConfig& config, const RunPlace& place) {
   return begin_run(config, std::filesystem::path{place.config_file}.stem().string(), stack);
 }
 
-/// A stage that collects draws each task equally often, and has no learner.
+/// A stage that collects has neither a learner nor a curriculum.
 void adapt_to_stage(RunInputs& inputs) {
   RunConfig& c = inputs.config;
   inputs.learns = learns_online(c.run.stage);
   if (c.run.stage != Stage::collect) return;
-  c.run.trajectories = c.collect.samples * static_cast<int64_t>(inputs.tasks.size());
   c.synthesis.curriculum = {.quarantine_after = 0};
   c.synthesis.compose_nothing();
   if (c.collect.greedy) c.generator.temperature = 0;
@@ -65,6 +65,7 @@ void adapt_to_stage(RunInputs& inputs) {
 Result<RunInputs> read_inputs(const RunConfig& config, const std::filesystem::path& model) {
   auto inputs = load_inputs(config, model);
   if (!inputs) return inputs;
+  if (auto apart = check_held_out(*inputs); !apart) return tl::unexpected(apart.error());
   adapt_to_stage(*inputs);
   if (!inputs->learns) return inputs;
   const MemoryBudget budget = memory_budget(config, inputs->model);
@@ -91,6 +92,9 @@ Result<std::shared_ptr<const RunInputs>> inputs_of(const RunConfig& config,
     auto inputs = read_inputs(config, checkpoint.empty() ? config.model.folder : checkpoint);
     if (!inputs) return tl::unexpected(std::move(inputs.error()));
     early = std::move(*inputs);
+  }
+  if (auto added = add_history(*early, session.ledger->store); !added) {
+    return tl::unexpected(std::move(added.error()));
   }
   return with_session(std::move(*early), session);
 }

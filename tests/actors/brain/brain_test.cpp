@@ -225,6 +225,19 @@ TEST_F(BrainTest, AMissingKeyIsNamedBeforeTheRun) {
   EXPECT_THAT(inputs.error().message, HasSubstr(key_variable));
 }
 
+TEST_F(BrainTest, AKeyTooShortToBeFoundAgainIsRefused) {
+  const RunConfig c = brain_config("http://127.0.0.1:1/v1");
+  ::setenv(key_variable, "q7w8e9", 1);
+  const auto refused = brain_key(c.brain);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::invalid_config);
+  EXPECT_THAT(refused.error().message,
+              testing::AllOf(HasSubstr(key_variable), HasSubstr("8 characters"),
+                             testing::Not(HasSubstr("q7w8e9"))));
+  ::setenv(key_variable, "q7w8e9r0", 1);
+  EXPECT_TRUE(brain_key(c.brain));
+}
+
 TEST_F(BrainTest, APageInsteadOfAnAnswerIsShown) {
   const ScriptedEndpoint endpoint{[](const json& /*r*/, int /*nth*/) {
     return ScriptedReply{.type = "text/html", .body = "<html>Sign in</html>"};

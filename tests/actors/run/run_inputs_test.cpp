@@ -5,6 +5,7 @@
 #include "actors/run/run_inputs.hpp"
 #include "actors/tools/tool_executor_settings.hpp"
 #include "policy/generate/cuda/cuda_engine.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -28,6 +29,22 @@ TEST(RunInputsTest, TrajectoriesBeyondTheModelsPositionsAreRefused) {
   EXPECT_EQ(inputs.error().code, ErrorCode::invalid_config);
   EXPECT_NE(inputs.error().message.find("agent.max_tokens: expected at most"), std::string::npos);
   EXPECT_NE(inputs.error().message.find("(2048), got 2049"), std::string::npos);
+}
+
+TEST(RunInputsTest, HeldOutTaskWithTheContentOfATrainingTaskIsRefused) {
+  const RunConfig apart = config({});
+  EXPECT_TRUE(check_held_out(load_inputs(apart, apart.model.folder).value()));
+  const test_support::TemporaryFolder folder;
+  const std::filesystem::path task = "configs/tasks/cpu/train/rms_norm.py";
+  const auto copy = folder.path() / "renamed.py";
+  std::filesystem::copy_file(task, copy);
+  const RunConfig leaks = config({"synthesis.held_out=[\"" + copy.string() + "\"]"});
+  const auto checked = check_held_out(load_inputs(leaks, leaks.model.folder).value());
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(checked.error().code, ErrorCode::invalid_config);
+  for (const std::string& part : {copy.string(), task.string(), std::string{"remove one"}}) {
+    EXPECT_NE(checked.error().message.find(part), std::string::npos) << checked.error().message;
+  }
 }
 
 TEST(RunInputsTest, AdaptersLargerThanTheirMatricesAreRefused) {

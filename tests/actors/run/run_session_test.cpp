@@ -75,6 +75,32 @@ TEST_F(RunSessionTest, LostCheckpointsStopTheResumeAndChangeNothing) {
   EXPECT_TRUE(resume_run(config(), run(), "{}").has_value()) << "the checkpoints are back";
 }
 
+TEST_F(RunSessionTest, FolderIsNoRunBeforeAllItsFilesAreThere) {
+  EXPECT_FALSE(begin_run(config(), "test", "{}", {{"no-folder/plan.json", "{}"}}).has_value());
+  EXPECT_TRUE(fs::exists(run()));
+  EXPECT_FALSE(holds_run({run()}));
+}
+
+TEST_F(RunSessionTest, RunThatWasKilledBeforeItsDatabaseWasMadeBeginsWithAResume) {
+  ASSERT_TRUE(begin_run(config(), "test", "{}", {{"plan.json", "{}"}}).has_value());
+  for (const char* later : {"run.db", "run.db-wal", "run.db-shm"}) fs::remove(run() / later);
+  fs::remove_all(RunPaths{run()}.segments());
+  fs::create_directory(RunPaths{run()}.segments());
+  const auto session = resume_run(config(), run(), "{}");
+  ASSERT_TRUE(session.has_value()) << session.error().message;
+  EXPECT_EQ(session->origin.version, (PolicyVersion{1, 0}));
+  EXPECT_TRUE(fs::exists(run() / "plan.json"));
+}
+
+TEST_F(RunSessionTest, RunThatLostItsDatabaseDoesNotStartOver) {
+  make_run(1, false);
+  std::ofstream{RunPaths{run()}.segments() / "0.seg"} << "recorded";
+  fs::remove(RunPaths{run()}.database());
+  const auto session = resume_run(config(), run(), "{}");
+  ASSERT_FALSE(session.has_value());
+  EXPECT_NE(session.error().message.find("run.db is missing"), std::string::npos);
+}
+
 TEST_F(RunSessionTest, KeepsTheOptionsOfAResume) {
   make_run(1, true);
   const auto before = config_of_run(run(), {"learner.max_lag=3"});

@@ -46,6 +46,10 @@ SupervisorActor::behavior_type listener(SupervisorActor::pointer /*self*/,
           [](atom::snapshot) { return Observation{}; }};
 }
 
+std::shared_ptr<synthesis::DrawLimits> limits(std::map<std::string, uint64_t> planned) {
+  return std::make_shared<synthesis::DrawLimits>(std::move(planned));
+}
+
 class SynthesisTest : public ActorTest {
  protected:
   SynthesisActor with_tasks(const std::vector<std::string>& ids, size_t min_ready = 1,
@@ -92,7 +96,7 @@ TEST_F(SynthesisTest, AnEvaluationGetsEachTaskAsOftenAsItLacksSamplesThenNone) {
   std::vector<Task> tasks(3);
   for (size_t i = 0; i < 3; ++i) tasks[i].id = std::vector<std::string>{"a", "bad-1", "b"}[i];
   SynthesisSettings settings;
-  settings.draws = synthesis::DrawLimits{{"a", 2}, {"bad-1", 2}, {"b", 1}};
+  settings.draws = limits({{"a", 2}, {"bad-1", 2}, {"b", 1}});
   settings.min_ready = 3;
   actor = sys.spawn(synthesis, identity("synthesis-0"), tasks, std::vector{judge}, settings);
   deliver_all();
@@ -123,6 +127,19 @@ TEST_F(SynthesisTest, TasksWithImpossibleTimesAreQuarantined) {
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(ask<PreparedTask>(actor, atom::next_task_v)->task.id, "b");
   }
+}
+
+TEST_F(SynthesisTest, OutcomesFromBeforeAResumeCountForTheirContent) {
+  std::vector<Task> tasks(2);
+  tasks[0].id = tasks[0].content_hash = "a";
+  tasks[1].id = tasks[1].content_hash = "b";
+  const std::vector<Outcome> before(8, {.reward = -1, .verdict = VerdictClass::too_fast});
+  SynthesisSettings settings;
+  settings.history = std::make_shared<const OutcomesByTask>(OutcomesByTask{{"a", before}});
+  actor = sys.spawn(synthesis, identity("synthesis-0"), tasks, std::vector{judge}, settings);
+  deliver_all();
+  EXPECT_EQ(ask<ActorStatus>(actor, atom::status_v)->gauges.at("quarantined"), 1);
+  EXPECT_EQ(ask<PreparedTask>(actor, atom::next_task_v)->task.id, "b");
 }
 
 TEST_F(SynthesisTest, FindsATaskByIdEvenBeforeItsIngest) {

@@ -10,7 +10,6 @@
 #include "actors/sandbox/service_backend.hpp"
 #include "actors/sandbox/slot_cores.hpp"
 #include "runtime/log.hpp"
-#include "runtime/run/durable_file.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -75,11 +74,8 @@ Result<bool> set_missing(RunInputs& inputs, const SuitePlan& plan, RunSession& s
 Result<RunSession> open_folder(const SuiteSampling& prepared) {
   const std::string stack = to_json(full_stack());
   if (prepared.resumed) return resume_run(prepared.config, prepared.resumed->folder, stack);
-  auto session = begin_run(prepared.config, "suite", stack);
-  if (!session) return session;
-  const auto kept = write_file_durably(suite_file(session->folder.paths()), to_json(prepared.plan));
-  if (!kept) return tl::unexpected(kept.error());
-  return session;
+  const std::string plan = suite_file({}).filename();
+  return begin_run(prepared.config, "suite", stack, {{plan, to_json(prepared.plan)}});
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "actors/commands/optimize/optimize_settings.hpp"
 #include "runtime/run/durable_file.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -76,6 +77,19 @@ TEST_F(FoundFolderTest, TheLaterOfEqualsAndOfOneTurnStays) {
 TEST_F(FoundFolderTest, ACompilationAloneIsNoSubmission) {
   fs::create_directories(place());
   found_.judged(7, 1, call("right", Request::compile), verdict(VerdictClass::passed));
+  EXPECT_THAT(names(), IsEmpty());
+}
+
+TEST_F(FoundFolderTest, AFolderIsReplacedAsAWholeOrNotAtAll) {
+  ASSERT_TRUE(replace_folder(place() / "kernel", {{"a.cpp", "old"}, {"b.h", "old"}}));
+  EXPECT_FALSE(replace_folder(place() / "kernel", {{"a.cpp", "new"}, {"a.cpp/b.h", "new"}}));
+  EXPECT_EQ(read_text_file(place() / "kernel/a.cpp", 1000).value(), "old");
+  EXPECT_TRUE(fs::exists(place() / "kernel/b.h"));
+  ASSERT_TRUE(replace_folder(place() / "kernel", {{"a.cpp", "new"}}));
+  EXPECT_EQ(read_text_file(place() / "kernel/a.cpp", 1000).value(), "new");
+  EXPECT_FALSE(fs::exists(place() / "kernel/b.h"));
+  EXPECT_THAT(names(), ElementsAre("kernel"));
+  ASSERT_TRUE(replace_folder(place() / "kernel", {}));
   EXPECT_THAT(names(), IsEmpty());
 }
 

@@ -155,5 +155,42 @@ TEST_F(EngineLoopTest, ABrokenDeviceFailsAllRequests) {
   EXPECT_THAT(loop->status().failure, HasSubstr("the device is lost"));
 }
 
+/// A backend that breaks while the engine looks at the tokens of its second sequence.
+class BreakingBackend final : public policy::Backend {
+ public:
+  int64_t vocab() const override {
+    if (++asked_ > 3) throw std::runtime_error("the device is lost");
+    return 61;
+  }
+  bool runs_ahead() const override { return false; }
+  void adopt(const policy::ModelWeights& /*weights*/) override {}
+  void start(std::span<const policy::DecodeRow> /*rows*/) override {}
+  std::vector<policy::SampledToken> finish() override { return {}; }
+
+ private:
+  mutable int asked_ = 0;
+};
+
+/// One sequence runs, one is taken from the queue, and two wait there.
+TEST_F(EngineLoopTest, AnEngineThatThrowsInSubmitFailsEverySequenceAndEndsTheLoop) {
+  const auto make = [] {
+    return policy::Engine::make(std::make_unique<BreakingBackend>(), {.max_sessions = sessions});
+  };
+  const auto loop = EngineLoop::start(make, {.sessions = sessions}).value();
+  const auto runs = loop->submit({request(3)}).value();
+  const auto throws = loop->submit({request(3), request(3), request(3)}).value();
+  for (const auto& channel : {runs, throws}) {
+    EXPECT_TRUE(channel->take(Deadline::after(seconds{30})).empty());
+    ASSERT_TRUE(channel->failure());
+    EXPECT_EQ(channel->failure()->code, ErrorCode::infrastructure);
+    EXPECT_EQ(channel->failure()->message, "the engine failed: the device is lost");
+  }
+  const auto refused = loop->submit({request(3)});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "the engine failed: the device is lost");
+  EXPECT_EQ(loop->status().running, 0);
+  EXPECT_EQ(loop->status().waiting, 0);
+}
+
 }  // namespace
 }  // namespace warpsmith::actors
