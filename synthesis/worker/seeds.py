@@ -24,6 +24,12 @@ class Seed:
     imports: str = ""
     tags: tuple = ()
 
+    @classmethod
+    def from_row(cls, row):
+        """The seed of a row of the table."""
+        tuples = ("operands", "ranks", "tags")
+        return cls(**{k: tuple(v) if k in tuples else v for k, v in row.items()})
+
 
 DOMAINS = {
     "any": "torch.randn{s}",
@@ -54,9 +60,7 @@ def to_json(seeds):
 
 def from_json(text):
     """The seeds in a text made by `to_json`."""
-    rows = json.loads(text)
-    tuples = ("operands", "ranks", "tags")
-    return [Seed(**{k: tuple(v) if k in tuples else v for k, v in row.items()}) for row in rows]
+    return [Seed.from_row(row) for row in json.loads(text)]
 
 
 def versions():
