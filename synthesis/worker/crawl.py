@@ -12,6 +12,7 @@ import rules_layers
 import rules_pointwise
 import rules_reduce
 import seeds as tables
+from operator_kinds import kind_of
 from probe import probed
 from probing import Probing
 from reasons import Rejected
@@ -35,13 +36,14 @@ def _work(job, say):
 
 
 def _found(probing, job, say):
-    """The seed that a job finds, or None and the reason."""
+    """The seed that a job finds, with its kind, or None and the reason."""
     try:
         row, why = probing.do(job)
     except Rejected as error:
         say(f"crawl: {job['name']} is left out: {error}")
         return None, str(error)
-    return row and tables.Seed.from_row(row), why
+    seed = row and tables.Seed.from_row(row)
+    return seed and dataclasses.replace(seed, tags=(kind_of(seed), *seed.tags)), why
 
 
 def _by_rules(probing, rules, say):

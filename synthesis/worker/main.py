@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Command line: `synth` composes tasks, `import` takes foreign ones in, `crawl` lists the operators.
+import collections
 import ctypes
 import hashlib
 import itertools
@@ -55,11 +56,22 @@ def _prepared(options):
 
 def _table(path):
     seeds = tables.from_json(pathlib.Path(path).read_text())
-    rows = [(s.name, s.family, ",".join(map(str, s.ranks)) or "own inputs", s.domain, s.call) for s in seeds]
-    widths = [max(len(row[i]) for row in rows) for i in range(4)]
+    rows = [(s.name, s.family, ", ".join(s.tags), ",".join(map(str, s.ranks)) or "own inputs", s.domain, s.call)
+            for s in seeds]
+    widths = [max(len(row[i]) for row in rows) for i in range(5)]
     for row in rows:
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, [*widths, 0])).rstrip()
+    yield from _by_kind(seeds)
     yield f"{len(rows)} seeds"
+
+
+def _by_kind(seeds):
+    """Lines with the number of seeds of each kind, of torch and of transformers."""
+    for title, blocks in (("torch", False), ("transformers", True)):
+        tags = [tag for s in seeds if blocks == (s.family == "transformers") for tag in s.tags[blocks:blocks + 1]]
+        if tags:
+            counts = collections.Counter(tags).most_common()
+            yield f"{title}: " + ", ".join(f"{number} {kind}" for kind, number in counts)
 
 
 def _settings(options, prepared):
