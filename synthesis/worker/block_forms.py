@@ -61,9 +61,11 @@ class Form(typing.NamedTuple):
 def configuration(name, kind, experts=False):
     """The text that builds a small configuration, in the names that this one has."""
     try:
-        known = set(vars(kind())) | set(inspect.signature(kind.__init__).parameters)
+        values = vars(kind())
+        known = {*values, *inspect.signature(kind.__init__).parameters}
     except Exception:
         return None
+    known -= {key for key, value in values.items() if isinstance(value, (list, tuple, dict))}  # one for each stage
     heads = {"num_key_value_heads": "4"} if "kv_lora_rank" in known else {}  # latent attention shares no heads
     sizes = [f"{key}={value}" for key, value in {**SIZES, **heads}.items() if key in known]
     return f"{name}({', '.join([*sizes, _GROUPED] if experts else sizes)})"

@@ -18,7 +18,7 @@ import block_forms
 import child
 from assemble import Plan, Step, Unfit, assemble
 from block_kinds import KINDS, kind_of
-from probe import UNINITIALISED, probed
+from probe import CONSTANT, UNINITIALISED, probed
 from probing import Probing
 from reasons import Rejected
 from seeds import Seed
@@ -62,13 +62,11 @@ def _names(family):
 
 
 def _configurations(module, kind):
-    """The configurations to try: the one that the constructor names, else all, those of text models first."""
+    """The configurations to try: the one that the constructor names, then those of text models."""
     found = {name: c for name, c in _classes(module, object).items() if name.endswith("Config")}
     named = getattr(inspect.signature(kind.__init__).parameters.get("config"), "annotation", None)
     named = getattr(named, "__name__", named)
-    if named in found:
-        return [(named, found[named])]
-    return sorted(found.items(), key=lambda pair: "Text" not in pair[0])
+    return sorted(found.items(), key=lambda pair: (pair[0] != named, "Text" not in pair[0]))
 
 
 def _constructors(family, name, kind):
@@ -103,7 +101,7 @@ def _working(seed, calls):
         if not runs and "no tensor" not in why and not call.startswith("torch.cat"):
             return None  # what the call returns is not reached
         found, why = probed(given) if runs else (None, "")
-        if why == UNINITIALISED:
+        if why in (CONSTANT, UNINITIALISED):
             found, _ = probed(dataclasses.replace(given, init=_DRAWN))
         if found is not None:
             return found

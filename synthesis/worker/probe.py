@@ -13,6 +13,7 @@ from assemble import Plan, Step, Unfit, assemble
 
 _SHAPES = {1: (), 2: (16,), 3: (8, 16), 4: (8, 16, 16), 5: (4, 8, 8, 8)}
 _LEADING, _FREE = 8, 12
+CONSTANT = "the same for all inputs"
 UNINITIALISED = "values that are no numbers"  # also those of memory that a constructor leaves as it is
 
 
@@ -64,7 +65,7 @@ def _complaint(seed, rank):
         return "the input itself"
     if not torch.equal(a, again):
         return "not the same each time"
-    return "the same for all inputs" if torch.equal(a, other) else ""
+    return CONSTANT if torch.equal(a, other) else ""
 
 
 def probed(seed):

@@ -48,7 +48,7 @@ class BlocksTest(unittest.TestCase):
     def setUpClass(cls):
         cls.said = []
         cls.found = {seed.name.rsplit(".", 1)[1]: seed
-                     for seed in blocks.seeds(cls.said.append, ["llama", "mixtral", "bert"])}
+                     for seed in blocks.seeds(cls.said.append, ["llama", "mixtral", "bert", "qwen3_moe"])}
 
     def judged(self, seed):
         """Runs a task of the block as the filter does."""
@@ -71,6 +71,7 @@ class BlocksTest(unittest.TestCase):
 
     def test_parameters_that_a_constructor_leaves_as_memory_is_are_drawn(self):
         self.assertIn("normal_", self.found["MixtralTopKRouter"].init)
+        self.assertIn("normal_", self.found["Qwen3MoeTopKRouter"].init, "its weights begin as zeros")
         self.assertEqual(self.found["LlamaMLP"].init, "")
         code = Rules([self.found["MixtralTopKRouter"]], 3, shares={"transformers": 1}).candidate(0).code
         self.assertIn("        for p in self.m0.parameters(): nn.init.normal_(p, std=0.05)\n", code)
