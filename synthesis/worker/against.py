@@ -5,6 +5,7 @@ import pathlib
 
 import child
 from evaluate import survey_on_meta
+from rarely import Rarely
 from reasons import Rejected
 from similarity import Index
 from syntax import model_tokens, parsed
@@ -18,27 +19,33 @@ def _texts(folders):
             yield str(path), path.read_text(errors="replace")
 
 
-def _surveyed(codes, limits):
+def _surveyed(codes, limits, alive):
     """The signature of each text, None where it does not run without data."""
+    alive()
     try:
         return child.run(lambda say: [survey_on_meta(code) for code in codes], limits)[0]
     except Rejected:
         if len(codes) == 1:
             return [None]
-        return [signature for code in codes for signature in _surveyed([code], limits)]
+        return [signature for code in codes for signature in _surveyed([code], limits, alive)]
 
 
-def read(folders, limits):
+def read(folders, limits, say=lambda text: None):
     """The programs as rows {name, tokens, signature}, and the names of files that hold none."""
-    rows, codes, others = [], [], []
+    rows, codes, others, rarely = [], [], [], Rarely(say)
+
+    def alive():
+        rarely(f"against: {len(rows)} programs to stay away from")
+
     for name, code in _texts(folders):
+        alive()
         try:
             rows.append({"name": name, "tokens": model_tokens(parsed(code))})
             codes.append(code)
         except Rejected:
             others.append(name)
     for begin in range(0, len(codes), _TOGETHER):
-        for row, signature in zip(rows[begin:], _surveyed(codes[begin:begin + _TOGETHER], limits)):
+        for row, signature in zip(rows[begin:], _surveyed(codes[begin:begin + _TOGETHER], limits, alive)):
             row["signature"] = signature
     return rows, others
 

@@ -14,6 +14,7 @@ _EXAMPLES = """Without a command it composes. Examples:
   warpsmith synth --count 200 --seed 5 --out DIR       compose 200 tasks; `warpsmith synth synth --help` has the options
   warpsmith synth import ROWS.parquet --out DIR        take in foreign tasks
   warpsmith synth import DIR --out OTHER --sample 100  judge 100 tasks of a finished set again
+  warpsmith synth ingest DIR --slots 4                 have the sandbox take in a finished set
   ssh HOST warpsmith synth worker                      work for a run elsewhere (its --node)
   warpsmith synth crawl --list                         show the operators
 Exit codes: 0 done, 1 a sampled row failed, 2 bad input, 3 infrastructure, 130 interrupted."""
@@ -105,6 +106,19 @@ def _add_filters(parser):
                         help="most memory that one candidate may take; default %(default)g")
 
 
+def _add_ingest(parser):
+    parser.description = ("The engine's sandbox takes in each task, with its mutation gate. Tasks that it refuses leave "
+                          "the set's files; ingest.jsonl says why. A killed ingest goes on where it was.")
+    parser.add_argument("folder", type=pathlib.Path, metavar="DIR", help="folder that `synth` or `synth import` wrote")
+    parser.add_argument("--slots", type=_positive(int), default=1, metavar="N",
+                        help="slots that take in tasks side by side; default %(default)s")
+    parser.add_argument("--gpu", type=_not_negative, default=0, metavar="G",
+                        help="number of the GPU for tasks that need one; default %(default)s")
+    program = os.environ.get("WARPSMITH_PROGRAM")
+    parser.add_argument("--program", default=program, required=program is None, metavar="FILE",
+                        help="the program `warpsmith`" + (f"; default {program.replace('%', '%%')}" if program else ""))
+
+
 def parser():
     """The parser of the whole command line."""
     found = argparse.ArgumentParser(prog="warpsmith synth", description=_ABOUT, epilog=_EXAMPLES,
@@ -133,8 +147,9 @@ def parser():
     worker = commands.add_parser("worker", help="works for a run on another machine, through standard input and output")
     worker.add_argument("--gpu", type=_not_negative, metavar="G",
                         help="the number of the GPU that candidates use; default: the first")
+    _add_ingest(commands.add_parser("ingest", help="has the sandbox take in the tasks of a finished set"))
     taken = commands.add_parser("import", help="filters foreign tasks")
-    taken.add_argument("source", metavar="SRC", help="*.parquet, *.jsonl, or a folder of them or of *.py")
+    taken.add_argument("source", metavar="SRC", help="*.parquet, *.arrow, *.jsonl, *.py, or a folder of them")
     taken.add_argument("--sample", type=_positive(int), metavar="N", help="judges N rows; exit status 1 if one fails")
     _add_filters(taken)
     return found

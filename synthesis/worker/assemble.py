@@ -100,6 +100,8 @@ def _write_step(writer, step, x, shape):
     names = {"x": x}
     if seed.module:
         names["m"] = writer.module(seed.module.format(**known))
+        if seed.init:
+            writer.made.append(seed.init.format(m=names["m"]))
     for name, kind, chosen in zip("yz", seed.operands, step.operands):
         names[name] = _operand(writer, kind, chosen, known)
     return seed.call.format(**known, **names)

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# Finds modules of transformers that build from a small configuration and run alone: MLPs, norms, attention, experts.
+# Finds modules of transformers that build from a small configuration and run alone: attention, MLPs, norms, experts.
 #
-# No rule is kept per family. Each class is built with its family's configurations and fed in a few usual ways.
+# No rule is kept per family. Each class is built with its family's configurations and fed as its parameters are named.
 import contextlib
 import dataclasses
 import importlib
 import inspect
 import io
-import itertools
-import json
 import logging
 import os
 import pkgutil
@@ -16,46 +14,31 @@ import re
 
 import torch
 
+import block_forms
 import child
-from probe import probed
+from assemble import Plan, Step, Unfit, assemble
+from block_kinds import KINDS, kind_of
+from probe import CONSTANT, UNINITIALISED, probed
+from probing import Probing
 from reasons import Rejected
-from seeds import Seed, from_json
+from seeds import Seed
 
-_LIMITS = child.Limits(seconds=40.0, memory=6 << 30)
-_PER_FAMILY = 4  # modules; families are many and much alike, and each probe takes a part of a second
-_WHOLE = re.compile(r"(PreTrainedModel|Model|Encoder|Decoder|Pipeline|For[A-Z]\w*|Backbone|Output)$")
-_SIZES = {  # names that configurations use, by the value that a small block takes; {n} is the width
-    "hidden_size": "{n}", "d_model": "{n}", "embed_dim": "{n}", "n_embd": "{n}", "dim": "{n}", "hidden_dim": "{n}",
-    "embedding_size": "{n}", "encoder_hidden_dim": "{n}", "word_embed_proj_dim": "{n}",
-    "intermediate_size": "2 * {n}", "d_ff": "2 * {n}", "n_inner": "2 * {n}", "ffn_dim": "2 * {n}",
-    "moe_intermediate_size": "{n}", "encoder_ffn_dim": "2 * {n}", "decoder_ffn_dim": "2 * {n}",
-    "num_attention_heads": "4", "n_head": "4", "num_heads": "4", "encoder_attention_heads": "4",
-    "decoder_attention_heads": "4", "num_key_value_heads": "2", "head_dim": "{n} // 4", "d_kv": "{n} // 4",
-    "num_local_experts": "4", "num_experts": "4", "n_routed_experts": "4", "num_experts_per_tok": "2",
-    "vocab_size": "1000", "num_hidden_layers": "2", "n_layer": "2", "max_position_embeddings": "512",
-    "pad_token_id": "0",
-    "attention_dropout": "0.0", "hidden_dropout_prob": "0.0", "attention_probs_dropout_prob": "0.0", "dropout": "0.0",
-    "resid_pdrop": "0.0", "attn_pdrop": "0.0", "hidden_dropout": "0.0", "activation_dropout": "0.0",
-    "dropout_rate": "0.0",
-}
-_TABLE = "torch.randn(1, {c}, {n} // 4)"
-_CALLS = (  # call, generator of x (empty: floats of x's shape), operands; a tuple's first part after the plain call
-    ("{m}({x})", "", ()),
-    ("{m}({x})[0]", "", ()),
-    ("{m}({x}, position_embeddings=({y}, {z}), attention_mask=None)", "", (f"input {_TABLE}", f"input {_TABLE}")),
-    ("{m}({x}, position_embeddings=({y}, {z}), attention_mask=None)[0]", "", (f"input {_TABLE}", f"input {_TABLE}")),
-    ("{m}({x}, attention_mask=None)", "", ()),
-    ("{m}({x}, attention_mask=None)[0]", "", ()),
-    ("{m}({x}, {y})", "", ("same",)),
-    ("{m}({x}, {y}).float()", "", ("input torch.arange({c}).unsqueeze(0)",)),
-    ("torch.cat({m}({x}, {y}), -1) * {x}.mean()", "", ("input torch.arange({c}).unsqueeze(0)",)),
-    ("{m}({x})", "torch.randint(0, 1000, ({b}, 64))", ()),
-)
+_LIMITS = child.Limits(seconds=20.0, waits=4.0, memory=6 << 30)  # of one class, and of importing its family
+_PER_KIND = 2  # modules of a family; a composite model's text and image parts have one each
+_WHOLE = re.compile(r"(PreTrainedModel|Model|Encoder|Decoder|Pipeline|For[A-Z]\w*|Backbone)$")
+_DRAWN = "for p in {m}.parameters(): nn.init.normal_(p, std=0.05)"
+_COMMON = ("modeling_utils", "modeling_layers", "masking_utils", "modeling_outputs", "cache_utils", "generation")
 
 
 def _families():
     package = importlib.import_module("transformers.models")
     return sorted(found.name for found in pkgutil.iter_modules(package.__path__))
+
+
+def _load_common():
+    """What most families import, so that not each child does."""
+    for name in _COMMON:
+        importlib.import_module(f"transformers.{name}")
 
 
 def _modules(family):
@@ -69,69 +52,130 @@ def _modules(family):
 
 
 def _classes(module, base):
-    for name, value in sorted(vars(module).items()):
-        if inspect.isclass(value) and issubclass(value, base) and value.__module__ == module.__name__:
-            yield name, value
+    return {name: value for name, value in sorted(vars(module).items())
+            if inspect.isclass(value) and issubclass(value, base) and value.__module__ == module.__name__}
 
 
-def _configuration(name, kind):
-    """The text that builds a small configuration, in the names that this one has."""
+def _names(family):
+    modules = _modules(family)
+    return [name for name in _classes(modules[1], torch.nn.Module) if not _WHOLE.search(name)] if modules else []
+
+
+def _configurations(module, kind):
+    """The configurations to try: the one that the constructor names, then those of text models."""
+    found = {name: c for name, c in _classes(module, object).items() if name.endswith("Config")}
+    named = getattr(inspect.signature(kind.__init__).parameters.get("config"), "annotation", None)
+    named = getattr(named, "__name__", named)
+    return sorted(found.items(), key=lambda pair: (pair[0] != named, "Text" not in pair[0]))
+
+
+def _constructors(family, name, kind):
+    """Pairs (constructor, imports)."""
+    configurations, modeling = _modules(family)
+    imports = f"from {modeling.__name__} import {name}\n"
+    experts = hasattr(modeling, "use_experts_implementation")
+    for config_name, config in [(None, None), *_configurations(configurations, kind)]:
+        text = config and block_forms.configuration(config_name, config, experts)
+        made = block_forms.constructor(name, kind, text)
+        if made and not text:
+            yield made, imports
+            return
+        if made:
+            yield made, f"from {configurations.__name__} import {config_name}\n{imports}"
+
+
+def _runs_on_meta(seed):
+    """Whether the seed has a program; the complaint about its result otherwise."""
     try:
-        known = set(vars(kind())) | set(inspect.signature(kind.__init__).parameters)
-    except Exception:
-        return None
-    sizes = ", ".join(f"{key}={value}" for key, value in _SIZES.items() if key in known)
-    return f"{name}({sizes})"
+        assemble(Plan((Step(seed, 8, tuple("input" for _ in seed.operands)),), (8, 16)), 8)
+        return True, ""
+    except Unfit as error:
+        return False, str(error)
 
 
-def _constructor(name, kind, configuration):
-    """The text that builds the module, None where it takes other arguments than a configuration or a width."""
-    needed = [p.name for p in list(inspect.signature(kind.__init__).parameters.values())[1:]
-              if p.default is inspect.Parameter.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
-    if needed == ["config"]:
-        extra = ", layer_idx=0" if "layer_idx" in inspect.signature(kind.__init__).parameters else ""
-        return f"{name}({configuration}{extra})" if configuration else None
-    if needed == ["config", "layer_idx"]:
-        return f"{name}({configuration}, layer_idx=0)" if configuration else None
-    if needed in (["hidden_size"], ["dim"], ["d_model"], ["normalized_shape"]):
-        return name + "({n})"
-    return f"{name}()" if not needed else None
-
-
-def _seed(family, name, constructor, imports):
-    """The first way of feeding the module that works."""
-    for call, first, operands in _CALLS:
-        seed = Seed(f"{family}.{name}", "transformers", call, constructor, operands, () if first else (3,), first=first,
-                    imports=imports, tags=("block",))
-        found, _ = probed(seed)
+def _working(seed, calls):
+    """The seed with the first of the calls that works."""
+    for call in calls:
+        given = dataclasses.replace(seed, call=call)
+        runs, why = _runs_on_meta(given)
+        if not runs and "no tensor" not in why and not call.startswith("torch.cat"):
+            return None  # what the call returns is not reached
+        found, why = probed(given) if runs else (None, "")
+        if why in (CONSTANT, UNINITIALISED):
+            found, _ = probed(dataclasses.replace(given, init=_DRAWN))
         if found is not None:
             return found
     return None
 
 
-def _family_seeds(configurations, modeling):
-    configs = [(n, c) for n, c in _classes(configurations, object) if n.endswith("Config")]
-    family = modeling.__name__
-    for name, kind in _classes(modeling, torch.nn.Module):
-        if _WHOLE.search(name):
-            continue
-        for config_name, config in sorted(configs, key=lambda pair: "Text" not in pair[0]):
-            constructor = _constructor(name, kind, _configuration(config_name, config))
-            if constructor is None:
-                continue
-            imports = f"from {family} import {name}\n"
-            if config_name in constructor:
-                imports = f"from {configurations.__name__} import {config_name}\n" + imports
-            if (seed := _seed(family, name, constructor, imports)) is not None:
-                yield seed
-                break
+def _found(family, name):
+    """The seed of a class; None where no way of building and feeding it works."""
+    kind, module = kind_of(name), _classes(_modules(family)[1], torch.nn.Module)[name]
+    for constructor, imports in _constructors(family, name, module):
+        for form in block_forms.forms(kind, module):
+            seed = Seed(f"{module.__module__}.{name}", "transformers", form.call, constructor, form.operands,
+                        () if form.first else (3,), first=form.first, imports=imports, tags=("block", kind))
+            if (working := _working(seed, block_forms.results(kind, form.call))) is not None:
+                return working
+    return None
 
 
-def _found(family):
-    if (modules := _modules(family)) is None:
-        return []
+def _activations():
+    """Pairs (class, arguments) of the common activations, which families name in their configurations."""
+    entries = importlib.import_module("transformers.activations").ACT2CLS.values()
+    pairs = [entry if isinstance(entry, tuple) else (entry, {}) for entry in entries]
+    return [[kind.__name__, given] for kind, given in pairs if kind.__module__ == "transformers.activations"]
+
+
+def _activation(name, given):
+    built = f"{name}({', '.join(f'{key}={value}' for key, value in given.items())})"
+    return probed(Seed(f"transformers.activations.{name}", "transformers", "{m}({x})", built, ranks=(3,),
+                       imports=f"from transformers.activations import {name}\n", tags=("block", "activation")))[0]
+
+
+def _activation_seeds(say):
+    probing = Probing(lambda job, _: (seed := _activation(*job)) and dataclasses.asdict(seed), _LIMITS)
+    try:
+        for job in _activations():
+            if row := probing.do(job):
+                yield Seed.from_row(row)
+    except Rejected as error:
+        say(f"crawl: the activations of transformers are left out: {error}")
+    finally:
+        probing.end()
+
+
+def _work(job, say):
+    """What a child does: names the family's classes, or finds the seed of one."""
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        return [dataclasses.asdict(seed) for seed in itertools.islice(_family_seeds(*modules), _PER_FAMILY)]
+        if "name" not in job:
+            return _names(job["family"])
+        try:
+            seed = _found(**job)
+        except Exception:
+            return None  # a class or a configuration that cannot even be looked at
+    return seed and dataclasses.asdict(seed)
+
+
+def _family_seeds(family, say):
+    """The seeds of a family, of each kind the first ones by name."""
+    counts, probing = dict.fromkeys(KINDS, 0), Probing(_work, _LIMITS)
+    try:
+        for name in probing.do({"family": family}):
+            if counts[kind_of(name)] == _PER_KIND:
+                continue
+            try:
+                row = probing.do({"family": family, "name": name})
+            except Rejected as error:
+                say(f"crawl: {family}.{name} of transformers is left out: {error}")
+                continue
+            if row:
+                counts[kind_of(name)] += 1
+                yield Seed.from_row(row)
+    except Rejected as error:
+        say(f"crawl: {family} of transformers is left out: {error}")
+    finally:
+        probing.end()
 
 
 def seeds(say=lambda text: None, families=None):
@@ -141,13 +185,11 @@ def seeds(say=lambda text: None, families=None):
     """
     os.environ["HF_HUB_OFFLINE"] = "1"
     logging.disable(logging.CRITICAL)
-    families = families or _families()
+    _load_common()
+    if families is None:
+        yield from _activation_seeds(say)
+        families = _families()
     for number, family in enumerate(families, 1):
-        try:
-            rows, _ = child.run(lambda say: _found(family), _LIMITS)
-        except Rejected as error:
-            say(f"crawl: {family} of transformers is left out: {error}")
-            continue
+        yield from _family_seeds(family, say)
         if number % 20 == 0 or number == len(families):
             say(f"crawl: {number} of {len(families)} families of transformers")
-        yield from from_json(json.dumps(rows))

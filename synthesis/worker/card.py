@@ -15,7 +15,7 @@ configs:
 
 {count} tasks in KernelBench's format: `Model`, `get_inputs`, `get_init_inputs`. Each ran in eager mode{compiled} on
 `{device}` in {low:g} to {high:g} ms, gives the same outputs each time and other outputs for other inputs. {distinct}
-different operators occur.
+different operators occur.{ingested}
 
 | file | holds |
 |---|---|
@@ -23,6 +23,7 @@ different operators occur.
 | `tasks/` | each `code` as a file |
 | `refused.jsonl`, `funnel.json` | why each other candidate was refused; counts and seconds |
 | `journal.jsonl` | every candidate in order; a rerun continues there |
+| `ingest.jsonl` | what the sandbox said of each task, after `synth ingest` |
 
 `similarity_max` is the greatest similarity of `Model` to a program in `--against` (2 LCS of the syntax tokens over
 their number); 0 where there is none near. `hash` is equal for texts that differ in names of their own alone.
@@ -76,14 +77,21 @@ _COLUMNS = ("id", "ops", "data_source", "code", "signature", "eager_ms", "compil
             "similarity_max", "hash")
 
 
-def text(settings, rows, funnel):
-    """The card as Markdown."""
+def _ingested(rows, taken_in):
+    if not taken_in:
+        return ""
+    whole = "Each" if taken_in == len(rows) else f"{taken_in} of {len(rows)}"
+    return f" {whole} passed the sandbox's ingest, whose mutation gate tries wrong answers."
+
+
+def text(settings, rows, funnel, taken_in=0):
+    """The card as Markdown. `taken_in`: how many of the rows the sandbox took in."""
     low, high = settings["window"]
     meanings = {"accepted": "in the data set", **REASONS}
     compiled = "" if settings["compile"] == "none" else f" and by torch.compile ({settings['compile']})"
     kinds = [(k, n, f"{100 * n / max(1, len(rows)):.1f} %") for k, n in shares(rows)]
     return _TEXT.format(
-        count=len(rows), columns=", ".join(f"`{c}`" for c in _COLUMNS),
+        count=len(rows), ingested=_ingested(rows, taken_in), columns=", ".join(f"`{c}`" for c in _COLUMNS),
         compiled=compiled, device=settings["device"], low=low, high=high,
         distinct=len({op for row in rows for op in row["ops"]}), shares=_table(kinds),
         funnel=_table((r, n, meanings[r]) for r, n in funnel_rows(funnel)),

@@ -4,7 +4,8 @@ import collections
 
 from reasons import REASONS
 
-STEPS = ("compose", "parse", "hash", "similarity", "load", "eager", "determinism", "outputs", "time", "compile")
+STEPS = ("compose", "parse", "hash", "similarity", "load", "eager", "determinism", "outputs", "time", "compile",
+         "ingest")
 
 
 class Funnel:

@@ -22,7 +22,8 @@ _SKIPPED = ("copy", "quant", "sparse", "mkldnn", "cudnn", "miopen", "sym_", "is_
             "compile", "save", "seed", "_cell", "fbgemm", "batch_norm_", "tensor", "matrix_rank")
 
 
-def _candidates():
+def candidates():
+    """Pairs (name, how it is spelled in a task) of all operators that are worth a guess."""
     for prefix, place, spelled in _PLACES:
         for name in sorted(vars(place)):
             value = getattr(place, name)
@@ -36,7 +37,8 @@ def _operators(seed):
     return assemble(Plan((Step(seed, 8, operands),), (16,)), 8)[1].operators
 
 
-def _guess(name, spelled, known):
+def guess(name, spelled, known):
+    """The seed of an operator; None where no call works, or its short name or what it does is in `known`."""
     for call, operands in _CALLS:
         seed = Seed(name, "guessed", call.format(p=spelled), operands=operands, ranks=(2,))
         try:
@@ -48,14 +50,3 @@ def _guess(name, spelled, known):
         if (found := probed(seed)[0]) is not None:
             return found
     return None
-
-
-def seeds(known):
-    """Seeds of operators whose short names are not in `known`."""
-    known = set(known)
-    for name, spelled in _candidates():
-        if short(name) in known:
-            continue
-        if (seed := _guess(name, spelled, known)) is not None:
-            known.add(short(name))
-            yield seed

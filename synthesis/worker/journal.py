@@ -15,6 +15,35 @@ def _differing(found, wanted):
     return ", ".join(f"{k}: {found.get(k)} there, {wanted.get(k)} now" for k in sorted(names))
 
 
+def _whole(path):
+    data = path.read_bytes()
+    return data[:data.rfind(b"\n") + 1]
+
+
+def _parsed(path, number, line):
+    try:
+        value = json.loads(line)
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        raise Conflict(f"{path}:{number}: expected a JSON object, so the journal is damaged: choose another folder, or "
+                       "remove this one")
+    return value
+
+
+def lines_of(path):
+    """All whole lines: the settings, then the records. Raises Conflict."""
+    return [_parsed(path, number, line) for number, line in enumerate(_whole(path).splitlines(), 1)]
+
+
+def settings_of(path):
+    """The settings of a run that has a journal. Raises Conflict."""
+    first = next(iter(lines_of(path)), {}) if path.exists() else {}
+    if first.get("format") != FORMAT or "window" not in first:
+        raise Conflict(f"{path}: expected the journal of a folder that `synth` or `synth import` wrote")
+    return {name: value for name, value in first.items() if name != "format"}
+
+
 class Journal:
     """Appends to a file. What a killed process wrote of its last line is cut off."""
 
@@ -38,26 +67,14 @@ class Journal:
             raise
 
     def _read(self, settings):
-        data = self.path.read_bytes()
-        whole = data[:data.rfind(b"\n") + 1]
-        rows = [self._parsed(number, line) for number, line in enumerate(whole.splitlines(), 1)]
+        rows = lines_of(self.path)
         if not rows or rows[0] != settings:
             found = rows[0] if rows else {}
             raise Conflict(f"{self.path}: a run with other settings ({_differing(found, settings)}): choose another "
                            "folder, or remove this one")
         self.records = rows[1:]
         with open(self.path, "r+b") as file:
-            file.truncate(len(whole))
-
-    def _parsed(self, number, line):
-        try:
-            value = json.loads(line)
-        except ValueError:
-            value = None
-        if not isinstance(value, dict):
-            raise Conflict(f"{self.path}:{number}: expected a JSON object, so the journal is damaged: choose another "
-                           "folder, or remove this one")
-        return value
+            file.truncate(len(_whole(self.path)))
 
     def _write(self, value):
         self.file.write(json.dumps(value) + "\n")

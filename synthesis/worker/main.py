@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Command line: `synth` composes tasks, `import` takes foreign ones in, `crawl` lists the operators.
+# Command line: `synth` composes tasks, `import` takes foreign ones in, `ingest` has the sandbox judge a set, `crawl`
+# lists the operators.
+import collections
 import ctypes
 import hashlib
 import itertools
@@ -20,6 +22,7 @@ from journal import Conflict, Journal
 from owned_folder import OwnedFolder
 from pipeline import GaveUp, Pipeline
 from preparation import Failed, prepare
+from sandbox_calls import Unable
 
 FAILED, BAD_INPUT, INFRASTRUCTURE, INTERRUPTED = 1, 2, 3, 130
 _DUMPABLE = 4
@@ -55,11 +58,22 @@ def _prepared(options):
 
 def _table(path):
     seeds = tables.from_json(pathlib.Path(path).read_text())
-    rows = [(s.name, s.family, ",".join(map(str, s.ranks)) or "own inputs", s.domain, s.call) for s in seeds]
-    widths = [max(len(row[i]) for row in rows) for i in range(4)]
+    rows = [(s.name, s.family, ", ".join(s.tags), ",".join(map(str, s.ranks)) or "own inputs", s.domain, s.call)
+            for s in seeds]
+    widths = [max(len(row[i]) for row in rows) for i in range(5)]
     for row in rows:
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, [*widths, 0])).rstrip()
+    yield from _by_kind(seeds)
     yield f"{len(rows)} seeds"
+
+
+def _by_kind(seeds):
+    """Lines with the number of seeds of each kind, of torch and of transformers."""
+    for title, blocks in (("torch", False), ("transformers", True)):
+        tags = [tag for s in seeds if blocks == (s.family == "transformers") for tag in s.tags[blocks:blocks + 1]]
+        if tags:
+            counts = collections.Counter(tags).most_common()
+            yield f"{title}: " + ", ".join(f"{number} {kind}" for kind, number in counts)
 
 
 def _settings(options, prepared):
@@ -139,12 +153,20 @@ def _run(options):
         status = _fill(options, settings, prepared, journal, funnel, key)
     finally:
         journal.close()
-    written = store.write(options.out, settings, journal.records, funnel)
+    written, funnel = store.finish(options.out, settings, journal.records)
     say(funnel.line())
     print(json.dumps({"out": str(options.out), "tasks": len(written), **funnel.as_dict()}))
     if status == 0 and getattr(options, "sample", None) and len(written) < funnel.candidates:
         return FAILED
     return status
+
+
+def _ingest(options):
+    import ingest_command  # loads pyarrow
+    try:
+        return 0 if ingest_command.run(options, say) else INTERRUPTED
+    except Unable as error:
+        raise GaveUp(f"{error}; once that is repaired, the same command goes on") from error
 
 
 def main(given=None):
@@ -157,6 +179,8 @@ def main(given=None):
             return 0
         if options.command == "worker":
             return node.serve(options.gpu)
+        if options.command == "ingest":
+            return _ingest(options)
         return _run(options)
     except (Conflict, foreign.Unreadable) as error:
         say(f"synth: {error}")

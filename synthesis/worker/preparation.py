@@ -1,31 +1,59 @@
 # SPDX-License-Identifier: Apache-2.0
 # Starts prepare.py in a process of its own, since crawling and reading programs load torch and leave much in memory.
 import json
+import os
 import pathlib
+import select
 import subprocess
 import sys
 import threading
+import time
 
 _PROGRAM = pathlib.Path(__file__).resolve().parent / "prepare.py"
+SILENT_S = 600.0  # without a line, a preparation counts as stuck; each thing that it probes has a limit far below
+_LOOK_S = 1.0
 
 
 class Failed(Exception):
     """The preparation gave no answer; the text says how it ended, with the last line of its standard error."""
 
 
-def _relay(errors, last):
-    for line in errors:
-        last[:] = [line.rstrip()] if line.strip() else last
-        print(line, end="", file=sys.stderr, flush=True)
+class _Relay(threading.Thread):
+    """Passes standard error on, and keeps its last line and when that came."""
+
+    def __init__(self, errors):
+        super().__init__()
+        self.errors, self.last, self.heard = errors, [], time.monotonic()
+        self.start()
+
+    def run(self):
+        for line in self.errors:
+            self.last, self.heard = [line.rstrip()] if line.strip() else self.last, time.monotonic()
+            print(line, end="", file=sys.stderr, flush=True)
+
+    def check(self):
+        silent = time.monotonic() - self.heard
+        if silent > SILENT_S:
+            raise Failed(": ".join([f"preparation gave no sign of life for {silent:.0f} s", *self.last]))
 
 
-def _exchange(process, request, last):
-    relay = threading.Thread(target=_relay, args=(process.stderr, last))
-    relay.start()
+def _read(output, relay):
+    """All of the output, while standard error shows that the process works."""
+    data = b""
+    while True:
+        relay.check()
+        if select.select([output], [], [], _LOOK_S)[0]:
+            piece = os.read(output.fileno(), 1 << 16)
+            data += piece
+            if not piece:
+                return data.decode(errors="replace")
+
+
+def _exchange(process, request, relay):
     try:
         process.stdin.write(json.dumps(request))
         process.stdin.close()
-        return process.stdout.read()
+        return _read(process.stdout, relay)
     except BaseException:
         process.kill()
         raise
@@ -36,13 +64,13 @@ def _exchange(process, request, last):
 
 def prepare(request, environment=None):
     """Its answer; standard error is relayed as it comes. Raises Failed, and OSError where it cannot be started."""
-    last = []
     with subprocess.Popen([sys.executable, "-B", str(_PROGRAM)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, errors="replace", env=environment) as process:
+        relay = _Relay(process.stderr)
         try:
-            answer = _exchange(process, request, last)
+            answer = _exchange(process, request, relay)
         except BrokenPipeError:
             answer = ""
     if process.returncode:
-        raise Failed(": ".join([f"preparation ended with exit status {process.returncode}", *last]))
+        raise Failed(": ".join([f"preparation ended with exit status {process.returncode}", *relay.last]))
     return json.loads(answer)

@@ -11,12 +11,17 @@ import torch
 import against
 import child
 import crawl
+import crawl_lock
 import namespaces
+
+
+def _say(text):
+    print(text, file=sys.stderr, flush=True)
 
 
 def _against(request):
     path = pathlib.Path(request["out"]) / "against.jsonl"
-    rows, others = against.read(request["against"], child.Limits())
+    rows, others = against.read(request["against"], child.Limits(), _say)
     against.save(path, rows)
     return {"against": str(path), "others": others}
 
@@ -29,7 +34,10 @@ def main():
     request = json.loads(sys.stdin.readline())
     output = os.dup(1)
     os.dup2(2, 1)  # what modules print while they are crawled is no answer
-    crawl.cached(request["cache"], lambda text: print(text, file=sys.stderr, flush=True))
+    try:
+        crawl.cached(request["cache"], _say)
+    except crawl_lock.Busy as error:
+        sys.exit(str(error))
     answer = _against(request) if request["out"] else {}
     os.write(output, json.dumps(answer).encode())
 

@@ -24,6 +24,8 @@ REASONS = {
     "too_slow": "one call takes more time than the window allows",
     "compile_raises": "torch.compile raises an error",
     "compile_differs": "eager and torch.compile differ",
+    "ingest_refused": "the sandbox's ingest refuses the task: a wrong answer would pass, or no clock can time it",
+    "ingest_failed": "the sandbox's ingest came to no end with the task, twice",
     "forks": "the task starts a process",
     "network": "the task opens a socket",
     "writes_files": "the task writes or changes files",

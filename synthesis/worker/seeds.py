@@ -7,6 +7,8 @@ import dataclasses
 import importlib.metadata
 import json
 
+_CRAWL = 2  # raised when the crawl finds other seeds in the same versions, so that no older table is taken
+
 
 @dataclasses.dataclass(frozen=True)
 class Seed:
@@ -22,7 +24,14 @@ class Seed:
     range: str = "any"  # values of the result
     first: str = ""  # generator of x where not drawn from the domain
     imports: str = ""
-    tags: tuple = ()
+    init: str = ""  # a statement that draws the module's parameters, where its constructor leaves them as memory is
+    tags: tuple = ()  # what kind of operator it is, and how composition treats it
+
+    @classmethod
+    def from_row(cls, row):
+        """The seed of a row of the table."""
+        tuples = ("operands", "ranks", "tags")
+        return cls(**{k: tuple(v) if k in tuples else v for k, v in row.items()})
 
 
 DOMAINS = {
@@ -54,9 +63,7 @@ def to_json(seeds):
 
 def from_json(text):
     """The seeds in a text made by `to_json`."""
-    rows = json.loads(text)
-    tuples = ("operands", "ranks", "tags")
-    return [Seed(**{k: tuple(v) if k in tuples else v for k, v in row.items()}) for row in rows]
+    return [Seed.from_row(row) for row in json.loads(text)]
 
 
 def versions():
@@ -66,4 +73,4 @@ def versions():
 
 def file_name():
     """The name of the cached table for these versions."""
-    return "seeds-" + "-".join(f"{name}{version}" for name, version in versions().items()) + ".json"
+    return f"seeds-{_CRAWL}-" + "-".join(f"{name}{version}" for name, version in versions().items()) + ".json"

@@ -8,6 +8,8 @@ import pyarrow.parquet
 
 import card
 import charts
+import ingest
+from funnel import Funnel
 from names import task_id
 
 SCHEMA = pyarrow.schema([
@@ -40,8 +42,17 @@ def _write_tasks(folder, rows):
         (folder / f"{row['id']}.py").write_text(row["code"])
 
 
-def write(folder, settings, records, funnel):
-    """Writes everything into the folder. Each file is replaced at once, so that readers never see half of one."""
+def finish(folder, settings, records):
+    """Writes the folder from the run's records and what the sandbox said of their tasks; the rows and the funnel."""
+    said, funnel = ingest.verdicts(folder), Funnel()
+    records = ingest.judged(records, said)
+    for record in records:
+        funnel.add(record)
+    return _write(folder, settings, records, funnel, said), funnel
+
+
+def _write(folder, settings, records, funnel, said):
+    """Each file is replaced at once, so that readers never see half of one."""
     rows = rows_of(records)
     sink = pyarrow.BufferOutputStream()
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows, SCHEMA), sink, compression="zstd")
@@ -54,5 +65,5 @@ def write(folder, settings, records, funnel):
     _replace(folder / "funnel.svg", charts.bars("Candidates", card.funnel_rows(funnel)))
     _replace(folder / "eager_ms.svg", charts.bars("Eager time, ms", charts.histogram([r["eager_ms"] for r in rows])))
     _replace(folder / "operators.svg", charts.bars("Tasks by number of operators", card.shares(rows)))
-    _replace(folder / "README.md", card.text(settings, rows, funnel))
+    _replace(folder / "README.md", card.text(settings, rows, funnel, sum(row["id"] in said for row in rows)))
     return rows

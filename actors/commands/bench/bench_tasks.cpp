@@ -57,6 +57,7 @@ json task_json(const SurveyedTask& task) {
   json out{{"task", task.id},
            {"ingest_s", task.ingest_s},
            {"refusal", task.refusal.empty() ? json() : json(task.refusal)},
+           {"refusal_code", task.refusal_code ? json(to_string(*task.refusal_code)) : json()},
            {"right", verdict_json(task.right)},
            {"wrong", verdict_json(task.wrong)}};
   out["eager_ms"] = task.facts ? json(task.facts->eager_ms) : json();
@@ -219,7 +220,9 @@ Result<Survey> survey_all(const TasksArguments& args, const synthesis::FoundTask
                           const SignalWait& signals) {
   Survey survey;
   for (const synthesis::RefusedFile& file : found.refused) {
-    add(survey, {.id = file.file.string(), .refusal = file.why.message}, args);
+    add(survey,
+        {.id = file.file.string(), .refusal = file.why.message, .refusal_code = file.why.code},
+        args);
   }
   if (found.tasks.empty()) return survey;
   if (auto done = survey_tasks(survey, found.tasks, args, signals); !done) {

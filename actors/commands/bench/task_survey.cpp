@@ -87,6 +87,7 @@ Result<SurveyedTask> survey_task(SandboxBackend& backend, const Task& task,
   if (!facts) {
     if (facts.error().code == ErrorCode::peer_lost) return tl::unexpected(facts.error());
     seen.refusal = std::move(facts.error().message);
+    seen.refusal_code = facts.error().code;
     return seen;
   }
   seen.facts = std::move(*facts);

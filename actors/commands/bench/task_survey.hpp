@@ -10,6 +10,7 @@
 
 #include "actors/commands/bench/commit_honesty.hpp"
 #include "actors/sandbox/sandbox_backend.hpp"
+#include "runtime/error_code.hpp"
 #include "runtime/task.hpp"
 
 namespace warpsmith::actors {
@@ -26,7 +27,8 @@ Result<SolutionPair> solutions_of(const Task& task, const std::filesystem::path&
 
 struct SurveyedTask {
   std::string id;
-  std::string refusal;  // why the task was refused; empty if it was accepted
+  std::string refusal;                    // why the task was refused; empty if it was accepted
+  std::optional<ErrorCode> refusal_code;  // the kind of error, if it was refused
   double ingest_s = 0;
   std::optional<TaskFacts> facts;
   std::optional<Judgement> right, wrong;

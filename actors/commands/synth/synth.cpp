@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -18,7 +19,7 @@
 namespace warpsmith::actors {
 namespace {
 
-constexpr std::array parts{"crawl", "import", "synth", "worker"};
+constexpr std::array parts{"crawl", "import", "ingest", "synth", "worker"};
 
 /// How many arguments stand before the part: `--cache DIR` may.
 size_t before_part(const std::vector<std::string>& given) {
@@ -51,6 +52,7 @@ ExitCode become_worker(const std::vector<std::string>& given) {
   argv.reserve(arguments.size() + 1);
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
+  setenv("WARPSMITH_PROGRAM", (executable_folder() / "warpsmith").c_str(), 1);  // `ingest` calls it
   execv(argv.front(), argv.data());
   return report({ErrorCode::io_failed, "synth: cannot start " + arguments.front() + ": " +
                                            std::generic_category().message(errno)});

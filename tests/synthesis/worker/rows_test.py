@@ -12,6 +12,7 @@ from support import program
 
 import pyarrow  # noqa: E402
 import pyarrow.parquet  # noqa: E402
+import row_files  # noqa: E402
 import rows  # noqa: E402
 from journal import Conflict, Journal  # noqa: E402
 from names import task_id  # noqa: E402
@@ -56,8 +57,55 @@ class RowsTest(unittest.TestCase):
     def test_a_folder_of_a_data_set(self):
         self.parquet("data/train-00000.parquet", code=["x"])
         (self.folder / "data/more.jsonl").write_text('{"code": "y"}\n')
-        (self.folder / "script.py").write_text("ignored beside data files")
         self.assertEqual(sorted(row["code"] for row in rows.read(self.folder)), ["x", "y"])
+
+    def arrow(self, name, codes, opened=pyarrow.ipc.new_stream):
+        path = self.folder / name
+        path.parent.mkdir(exist_ok=True)
+        table = pyarrow.table({"code": codes, "ops": [["torch.exp"]] * len(codes)})
+        with opened(path, table.schema) as writer:
+            writer.write_table(table, max_chunksize=2)
+        return path
+
+    def test_a_folder_of_save_to_disk(self):
+        self.arrow("data-00000-of-00002.arrow", ["a", "b", "c"])
+        self.arrow("data-00001-of-00002.arrow", ["d"])
+        self.arrow("cache-0f3e.arrow", ["left over"])
+        files = [{"filename": f"data-0000{k}-of-00002.arrow"} for k in (0, 1)]
+        (self.folder / "state.json").write_text(json.dumps({"_data_files": files}))
+        (self.folder / "dataset_info.json").write_text("{}")
+        found = list(rows.read(self.folder))
+        self.assertEqual([(row["code"], row["ops"]) for row in found], [(code, ["torch.exp"]) for code in "abcd"])
+        (self.folder / "state.json").write_text("{}")
+        self.assertIn("state.json: expected the names of a data set's files", self.complaint(self.folder))
+
+    def test_an_arrow_file_with_an_index(self):
+        self.assertEqual([row["code"] for row in rows.read(self.arrow("a.arrow", ["x", "y", "z"],
+                                                                      pyarrow.ipc.new_file))], ["x", "y", "z"])
+
+    def test_arrow_files_that_are_damaged(self):
+        path = self.arrow("cut.arrow", ["x" * 5000] * 6)
+        path.write_bytes(path.read_bytes()[:-6000])
+        found = list(rows.read(path))
+        self.assertEqual([bool(row["code"]) for row in found], [True] * 4 + [False])
+        self.assertIn("damaged behind row 4", found[-1]["problem"])
+        path.write_bytes(b"no arrow at all")
+        self.assertIn("cut.arrow", self.complaint(path))
+
+    def test_an_offset_that_points_elsewhere_costs_its_row(self):
+        offsets = pyarrow.array([0, 1, 1 << 20, 2], pyarrow.int32()).buffers()[1]
+        cells = pyarrow.Array.from_buffers(pyarrow.string(), 3, [None, offsets, pyarrow.py_buffer(b"xy")])
+        table = pyarrow.table({"code": cells})
+        with pyarrow.ipc.new_stream(self.folder / "wild.arrow", table.schema) as writer:
+            writer.write_table(table)
+        found = list(rows.read(self.folder / "wild.arrow"))
+        self.assertEqual([row["code"] for row in found], ["x", None, None])
+        self.assertIn("the row is damaged", found[1]["problem"])
+
+    def test_a_folder_of_programs_and_data_files_gives_both(self):
+        (self.folder / "a.py").write_text(program("return x"))
+        (self.folder / "stray.jsonl").write_text('{"code": "y"}\n')
+        self.assertEqual([row["name"].rsplit("/", 1)[1] for row in rows.read(self.folder)], ["a.py:1", "stray.jsonl:1"])
 
     def test_a_folder_of_programs(self):
         (self.folder / "level1").mkdir()
@@ -95,7 +143,7 @@ class RowsTest(unittest.TestCase):
 
     def test_a_line_without_an_end_is_read_in_pieces(self):
         stream = io.StringIO('{"code": "' + "x" * (5 << 20) + '"}\n{"code": "y"}\n')
-        self.assertEqual(list(rows.lines(stream)), ["a line of 2 MiB or more", {"code": "y"}])
+        self.assertEqual(list(row_files.lines(stream)), ["a line of 2 MiB or more", {"code": "y"}])
 
     def test_a_sample_is_the_same_each_time_and_in_order(self):
         chosen = list(rows.sample(range(1000), 50))
