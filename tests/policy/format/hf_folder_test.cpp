@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 
 #include "policy/format/config_json.hpp"
@@ -151,6 +152,24 @@ TEST_F(HfFolderTest, TruncatedWeightsAreRefused) {
   const std::string bytes = file_text(golden + "qwen2/model.safetensors");
   std::ofstream(folder_ / "model.safetensors") << bytes.substr(0, bytes.size() - 100);
   expect_refused(ErrorCode::parse_failed, "truncated");
+}
+
+TEST_F(HfFolderTest, NumbersThatAreNotFiniteAreRefused) {
+  fs::copy(golden + "qwen3/config.json", folder_ / "config.json");
+  for (const auto type : {at::kFloat, at::kBFloat16}) {
+    for (const double bad : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
+      auto tensors = read_safetensors(golden + "qwen3/model.safetensors");
+      at::Tensor& tensor = tensors->at("model.layers.1.mlp.down_proj.weight");
+      tensor = tensor.to(type, /*non_blocking=*/false, /*copy=*/true);
+      tensor.narrow(0, 1, 2).narrow(1, 0, 1).fill_(bad);
+      ASSERT_TRUE(write_safetensors(folder_ / "model.safetensors", *tensors));
+      expect_refused(ErrorCode::parse_failed,
+                     folder_.string() +
+                         ": tensor \"model.layers.1.mlp.down_proj.weight\": expected finite "
+                         "numbers, got 2 of " +
+                         std::to_string(tensor.numel()));
+    }
+  }
 }
 
 TEST_F(HfFolderTest, SavedModelIsTheSame) {
