@@ -122,14 +122,15 @@ ExitCode print_dry_run(const RunConfig& config) {
   }
   const auto inputs = load_inputs(config, config.model.folder);
   if (!inputs) return report(inputs.error());
-  const MemoryBudget budget = memory_budget(config, inputs->model);
+  const bool learns = learns_online(config.run.stage);
+  const MemoryBudget budget = memory_budget(config, inputs->model, learns);
   print_tree(config, budget, inputs->tasks.size());
   std::cout << std::flush;
   // Checked last: the machine that reads a configuration is not always the one that runs it.
   if (auto fits = check_slots(config.sandbox); !fits) return report(fits.error());
-  if (!learns_online(config.run.stage)) return ExitCode::success;
-  if (auto there = policy::check_placement(config.learner); !there) return report(there.error());
-  if (auto fits = check_gpu_here(config, budget); !fits) return report(fits.error());
+  const auto there = learns ? policy::check_placement(config.learner) : Result<void>{};
+  if (!there) return report(there.error());
+  if (auto fits = check_gpus_here(config, budget); !fits) return report(fits.error());
   return ExitCode::success;
 }
 

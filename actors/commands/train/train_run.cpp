@@ -73,9 +73,9 @@ Result<RunInputs> read_inputs(const RunConfig& config, const std::filesystem::pa
   auto inputs = load_inputs(config, model);
   if (!inputs) return inputs;
   adapt_to_stage(*inputs);
+  const MemoryBudget budget = memory_budget(config, inputs->model, inputs->learns);
+  if (auto fits = check_gpus_here(config, budget); !fits) return tl::unexpected(fits.error());
   if (!inputs->learns) return inputs;
-  const MemoryBudget budget = memory_budget(config, inputs->model);
-  if (auto fits = check_gpu_here(config, budget); !fits) return tl::unexpected(fits.error());
   add_random_weights(*inputs);
   if (auto added = add_critic(*inputs); !added) return tl::unexpected(std::move(added.error()));
   return inputs;

@@ -178,6 +178,16 @@ TEST(CommandLineTest, ADryRunShowsTheTreeWithoutAGpu) {
   }
 }
 
+TEST(CommandLineTest, ADryRunRefusesAGeneratorOnAGpuThatIsNotThere) {
+  if (cuda::Driver::load()) GTEST_SKIP() << "this machine has a driver: the run may fit";
+  for (const char* stage : {"run.stage=agentic", "run.stage=collect"}) {
+    const Answer answer = run({"train", "configs/quickstart.toml", "--dry-run", "--set", stage,
+                               "--set", "generator.device=cuda"});
+    EXPECT_EQ(answer.code, ExitCode::bad_input) << stage;
+    EXPECT_THAT(answer.err, HasSubstr("generator.device: expected \"cpu\"")) << stage;
+  }
+}
+
 TEST(CommandLineTest, WithoutAGpuTrainingOnGpusEndsWithOneMessage) {
   if (cuda::Driver::load()) GTEST_SKIP() << "this machine has a driver: training would begin";
   using Line = std::pair<const char*, std::string>;  // command, contract
