@@ -184,7 +184,7 @@ StageEnd run_training(const RunConfig& config, const RunPlace& place, const Outp
   if (!tap) return failed_stage(tap.error());
   const LoopResult loop = run_tree({*inputs, std::move(*tap)}, signals, output);
   record_end(*session->ledger);
-  if (loop.end == LoopEnd::stopped || (*inputs)->end->asked()) {
+  if (loop.end != LoopEnd::finished || (*inputs)->end->asked()) {
     std::cerr << "resume with: ./warpsmith train --resume " << resumable(place, paths.folder)
               << '\n';
   }
