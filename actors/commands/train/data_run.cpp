@@ -2,8 +2,11 @@
 #include "actors/commands/train/data_run.hpp"
 
 #include <iostream>
+#include <optional>
 
 #include "actors/commands/progress.hpp"
+#include "actors/protocol/errors.hpp"
+#include "policy/learn/placement.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/run/durable_file.hpp"
 
@@ -61,6 +64,37 @@ void show(const DataStage& stage, const std::string& figures, SteadyClock::durat
             << duration_text(whole) << '\n';
 }
 
+/// The learner's GPU, of which each step holds a share; nothing on a CPU.
+class StepTurns {
+ public:
+  static Result<StepTurns> open(const DataRun& run) {
+    const LearnerConfig& c = run.config.learner;
+    SharedGpu shared = run.shared;
+    if (c.device == ComputeDevice::cuda) shared.gpu = static_cast<int>(c.gpu);
+    try {
+      return StepTurns{policy::placement_of(c).device, open_share(shared)};
+    } catch (const ActorFailure& failure) {
+      return tl::unexpected(failure.error());
+    }
+  }
+
+  /// Computes the step to its end.
+  auto step(DataStage& stage) {
+    const ShareTurn turn{share_, patience};
+    auto figures = stage.step();
+    policy::wait_for(device_);
+    return figures;
+  }
+
+ private:
+  static constexpr std::chrono::minutes patience{10};  // for measurements
+  StepTurns(at::Device device, std::optional<DeviceShare> share)
+      : device_(device), share_(std::move(share)) {}
+
+  at::Device device_;
+  std::optional<DeviceShare> share_;
+};
+
 Result<void> move_files(const fs::path& from, const fs::path& to) {
   std::error_code error;
   for (const auto& file : fs::directory_iterator{from}) {
@@ -87,9 +121,11 @@ Result<void> run_data_stage(DataStage& stage, const DataRun& run, const RunPaths
   if (!checkpoints) return tl::unexpected(std::move(checkpoints.error()));
   Checkpointed checkpointed{stage, run.config, std::move(*checkpoints)};
   if (auto restored = checkpointed.restore(); !restored) return restored;
+  auto turns = StepTurns::open(run);
+  if (!turns) return tl::unexpected(std::move(turns.error()));
   const auto begin = SteadyClock::now();
   while (!stage.done()) {
-    const std::string figures = stage.step();
+    const std::string figures = turns->step(stage);
     const auto elapsed = SteadyClock::now() - begin;
     const bool is_shown = stage.step_number() % 20 == 1 || stage.done();
     if (!run.output.quiet && is_shown) show(stage, figures, elapsed);
