@@ -197,6 +197,35 @@ TEST_F(HfFolderTest, SavedModelKeepsItsType) {
   EXPECT_TRUE(again->weights().embed.equal(narrow.weights().embed));
 }
 
+TEST_F(HfFolderTest, ExportedModelHasTheTypeOfTheOneItCameFrom) {
+  const auto wide = load_hf_model(golden + "qwen3");
+  ASSERT_TRUE(wide) << wide.error().message;
+  for (const at::ScalarType type : {at::kBFloat16, at::kHalf, at::kFloat}) {
+    const fs::path from = folder_ / "from";
+    const fs::path to = folder_ / "to";
+    for (const fs::path& folder : {from, to}) fs::create_directories(folder);
+    ASSERT_TRUE(save_hf_model(from, {wide->config(), wide->weights().converted(type)}));
+    const auto trained = load_hf_model(from);
+    ASSERT_TRUE(trained) << trained.error().message;
+    ASSERT_EQ(trained->weights().embed.scalar_type(), at::kFloat);
+    const auto exported = export_hf_model(to, *trained, from);
+    ASSERT_TRUE(exported) << exported.error().message;
+    EXPECT_EQ(file_text(to / "model.safetensors"), file_text(from / "model.safetensors"));
+    EXPECT_EQ(file_text(to / "config.json"), file_text(from / "config.json"));
+  }
+}
+
+TEST_F(HfFolderTest, ModelThatBeganRandomIsExportedInFloat32) {
+  fs::copy(golden + "qwen3/config.json", folder_ / "config.json");
+  RandomStream random(1, "weights");
+  const auto model = make_hf_model(folder_, random);
+  ASSERT_TRUE(model) << model.error().message;
+  const fs::path to = folder_ / "to";
+  fs::create_directory(to);
+  ASSERT_TRUE(export_hf_model(to, *model, folder_));
+  EXPECT_EQ(json_file(to / "config.json")["torch_dtype"], "float32");
+}
+
 TEST_F(HfFolderTest, RandomModelFollowsItsConfig) {
   fs::copy(golden + "qwen3/config.json", folder_ / "config.json");
   RandomStream random(1, "weights");
