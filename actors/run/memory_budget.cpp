@@ -1,28 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/run/memory_budget.hpp"
 
-#include <cstdio>
 #include <map>
 #include <string>
 
 #include "actors/generator/generator_settings.hpp"
 #include "actors/learner/learner_settings.hpp"
+#include "actors/run/gpu_sizes.hpp"
 #include "policy/generate/cuda/memory_plan.hpp"
-#include "runtime/cuda/driver.hpp"
 
 namespace warpsmith::actors {
 namespace {
 
-// Contexts, modules, and what an allocator rounds up: of this process, and of each slot's and
-// each composer's worker.
-constexpr int64_t process_bytes = int64_t{1} << 30;
-constexpr int64_t slot_bytes = int64_t{1} << 30;
-
-std::string gib(int64_t bytes) {
-  char text[32];
-  (void)std::snprintf(text, sizeof text, "%.1f GiB", static_cast<double>(bytes) / (1 << 30));
-  return text;
-}
+constexpr int64_t slot_bytes = process_bytes;  // of each slot's and each composer's worker
 
 /// Sets what an engine takes.
 void add_generator(MemoryBudget& budget, const RunConfig& config,
@@ -93,8 +83,8 @@ const char* key_of(const GpuNeed& need) {
 
 std::string learner_parts(const policy::LearnerMemory& plan, const GpuNeed& need) {
   return "learner: parameters with their state " + gib(plan.parameters) + ", published " +
-         gib(need.learner - plan.parameters - need.kept - plan.activations) +
-         ", kept prefixes " + gib(need.kept) + ", activations " + gib(plan.activations) + "; ";
+         gib(need.learner - plan.parameters - need.kept - plan.activations) + ", kept prefixes " +
+         gib(need.kept) + ", activations " + gib(plan.activations) + "; ";
 }
 
 /// What can be set so that a learner needs less.
@@ -155,10 +145,9 @@ Result<void> check_gpus(const RunConfig& config, const MemoryBudget& budget,
     return fail(ErrorCode::capacity,
                 std::string(key_of(need)) + ": GPU " + std::to_string(gpu) + " has " + gib(size) +
                     ", and the run needs " + gib(need.total()) + " of it (" +
-                    (need.learner > 0 ? learner_parts(budget.learner, need) : "") +
-                    "generators " + gib(need.engines) + "; sandboxes and composers " +
-                    gib(need.workers) + "; driver " + gib(process_bytes) +
-                    "): " + remedy(config, budget, need, size));
+                    (need.learner > 0 ? learner_parts(budget.learner, need) : "") + "generators " +
+                    gib(need.engines) + "; sandboxes and composers " + gib(need.workers) +
+                    "; driver " + gib(process_bytes) + "): " + remedy(config, budget, need, size));
   }
   return {};
 }
@@ -166,15 +155,10 @@ Result<void> check_gpus(const RunConfig& config, const MemoryBudget& budget,
 Result<void> check_gpus_here(const RunConfig& config, const MemoryBudget& budget) {
   if (gpu_needs(config, budget).empty()) return {};
   const char* const key = generates_on_gpu(config) ? "generator.device" : "learner.device";
-  const auto driver = cuda::Driver::load();
-  const auto gpus = driver ? driver->gpus() : tl::unexpected(driver.error());
-  if (!gpus) {
-    return fail(std::string(key) + ": expected \"cpu\" where no GPU is found, got \"cuda\"",
-                gpus.error());
-  }
-  std::vector<int64_t> sizes;
-  for (const cuda::Gpu& gpu : *gpus) sizes.push_back(gpu.memory_bytes);
-  return check_gpus(config, budget, sizes);
+  const auto sizes = gpu_sizes();
+  if (sizes) return check_gpus(config, budget, *sizes);
+  return fail(std::string(key) + ": expected \"cpu\" where no GPU is found, got \"cuda\"",
+              sizes.error());
 }
 
 }  // namespace warpsmith::actors

@@ -30,8 +30,8 @@ Result<Transformer> make_hf_model(const std::filesystem::path& folder, RandomStr
 /// settings that `to` does not have.
 Result<void> copy_other_files(const std::filesystem::path& from, const std::filesystem::path& to);
 
-/// Saves `model` in the type that the weights in `from` are stored in (float32 if it has none), with
-/// the other files of `from`: what was bf16 stays bf16, however it was trained.
+/// Saves `model` in the type that the weights in `from` are stored in (float32 if it has none),
+/// with the other files of `from`: what was bf16 stays bf16, however it was trained.
 Result<void> export_hf_model(const std::filesystem::path& folder, const Transformer& model,
                              const std::filesystem::path& from);
 

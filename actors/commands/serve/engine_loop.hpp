@@ -104,7 +104,7 @@ class EngineLoop {
 
   std::unique_ptr<policy::Engine> engine_;  // of the thread alone, and so are these
   std::optional<DeviceShare> share_;
-  std::deque<Waiting> taken_;               // from the queue, not yet in the engine
+  std::deque<Waiting> taken_;  // from the queue, not yet in the engine
   std::map<policy::SessionId, Running> running_;
   policy::SessionId next_session_ = 1;
   std::thread thread_;

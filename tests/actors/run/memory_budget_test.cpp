@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "actors/run/data_memory.hpp"
 #include "policy/format/hf_folder.hpp"
 
 namespace warpsmith::actors {
@@ -74,6 +75,32 @@ TEST(MemoryBudgetTest, WithoutALearnerOnlyTheGeneratorCounts) {
 
 TEST(MemoryBudgetTest, SandboxesThatShareTheGpuOfTheGeneratorCount) {
   EXPECT_NE(refusal_on({h100}, {"sandbox.count=100"}, false), "");
+}
+
+/// The refusal of a stage that learns from given data; empty if it fits.
+std::string data_refusal(int64_t total, std::vector<std::string> overrides) {
+  overrides.insert(overrides.end(), {"learner.device=cuda", "sft.data=any.jsonl"});
+  const auto config = load_run_config("configs/h200-128k.toml", overrides).value();
+  const auto model = policy::read_hf_config(config.model.folder).value();
+  const auto fits = check_data_gpu(config, data_stage_memory(config, model), {total});
+  return fits ? "" : fits.error().message;
+}
+
+TEST(DataMemoryTest, ASupervisedStageIsComparedWithItsGpu) {
+  EXPECT_EQ(data_refusal(h100, {"run.stage=sft"}), "");
+  const std::string small = data_refusal(20 * gib, {"run.stage=sft"});
+  EXPECT_THAT(small, HasSubstr("learner.gpu: GPU 0 has 20.0 GiB, and the stage needs "));
+  EXPECT_THAT(small, HasSubstr("the parameters alone do not fit: use a smaller model"));
+  EXPECT_THAT(data_refusal(h100, {"run.stage=sft", "sft.context=1000000", "learner.offload=[]"}),
+              HasSubstr("lower sft.context and sft.batch_tokens, or add \"layer_inputs\""));
+}
+
+TEST(DataMemoryTest, ACriticOfItsOwnCanBeSharedInstead) {
+  EXPECT_THAT(data_refusal(40 * gib, {"run.stage=value", "agent.max_tokens=4096"}),
+              HasSubstr("set learner.critic.kind = \"shared\""));
+  EXPECT_EQ(data_refusal(40 * gib, {"run.stage=value", "agent.max_tokens=4096",
+                                    "learner.critic.kind=shared"}),
+            "");
 }
 
 }  // namespace

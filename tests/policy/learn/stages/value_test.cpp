@@ -206,9 +206,10 @@ TEST_F(CriticFolderTest, AHeadThatIsNotFiniteIsRefused) {
   at::Tensor bias = head->at("score.bias").clone();
   head->at("score.bias") = bias.fill_(std::nan(""));
   ASSERT_TRUE(write_safetensors(file, *head));
-  EXPECT_THAT(error(tiny_config(), CriticKind::shared),
-              testing::HasSubstr("value head: tensor \"score.bias\": expected finite numbers, got 1 "
-                                 "of 1"));
+  EXPECT_THAT(
+      error(tiny_config(), CriticKind::shared),
+      testing::HasSubstr("value head: tensor \"score.bias\": expected finite numbers, got 1 "
+                         "of 1"));
 }
 
 TEST_F(CriticFolderTest, ASeparateCriticNeedsABody) {
