@@ -16,6 +16,7 @@
 #include "actors/protocol/errors.hpp"
 #include "actors/protocol/messages.hpp"
 #include "actors/protocol/type_ids.hpp"
+#include "runtime/cuda/device_error.hpp"
 #include "runtime/log.hpp"
 
 namespace warpsmith::actors {
@@ -107,11 +108,22 @@ inline Error error_of(const std::exception_ptr& thrown) {
   }
 }
 
+/// A DeviceError sticks to the process; only memory that another process took may come back.
+inline bool loses_device(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const cuda::DeviceError& e) {
+    return !e.no_memory();
+  } catch (...) {
+    return false;
+  }
+}
+
 /// Logs an exception of a handler and returns it as the actor's exit reason.
 inline caf::error ended_by(const ActorState& state, const std::exception_ptr& thrown) {
   const Error error = error_of(thrown);
   log::error(state.label() + " ends: " + error.message);
-  return to_caf_end(error);
+  return loses_device(thrown) ? to_caf_lost(error) : to_caf_end(error);
 }
 
 /// First call of every actor function: sets the identity, and turns an exception into a logged exit

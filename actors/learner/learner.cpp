@@ -51,6 +51,7 @@ void LearnerState::observe(const Segment& segment) {
   if (auto taken = take(segment); !taken) {
     log::warn(label() + ": segment " + std::to_string(segment.number) + " of trajectory " +
               std::to_string(segment.trajectory) + ": " + taken.error().message);
+    if (auto why = trainer_->halt()) throw ActorFailure(std::move(*why));
   }
 }
 

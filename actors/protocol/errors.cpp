@@ -12,13 +12,18 @@ namespace {
 
 constexpr caf::atom_value category = caf::atom("warpsmith");
 constexpr caf::atom_value end_category = caf::atom("wsended");
+constexpr caf::atom_value lost_category = caf::atom("wslost");
 
 caf::error in_category(caf::atom_value which, const Error& error) {
   return {static_cast<uint8_t>(error.code), which, caf::make_message(error.message)};
 }
 
+bool is_end(const caf::error& error) {
+  return error.category() == end_category || error.category() == lost_category;
+}
+
 bool is_ours(const caf::error& error) {
-  return error.category() == category || error.category() == end_category;
+  return error.category() == category || is_end(error);
 }
 
 std::string text_of(const caf::message& context) {
@@ -48,6 +53,14 @@ caf::error to_caf_end(const Error& error) {
   return in_category(end_category, error);
 }
 
+caf::error to_caf_lost(const Error& error) {
+  return in_category(lost_category, error);
+}
+
+bool device_is_lost(const caf::error& error) {
+  return error.category() == lost_category;
+}
+
 Error from_caf(const caf::error& error) {
   const std::string text = text_of(error.context());
   if (is_ours(error)) return {static_cast<ErrorCode>(error.code()), text};
@@ -63,7 +76,7 @@ Error from_caf(const caf::error& error) {
 }
 
 bool receiver_is_gone(const caf::error& error) {
-  if (error.category() == caf::atom("exit") || error.category() == end_category) return true;
+  if (error.category() == caf::atom("exit") || is_end(error)) return true;
   return error == caf::sec::request_receiver_down || error == caf::sec::no_route_to_receiving_node;
 }
 
@@ -74,6 +87,7 @@ void register_errors(caf::actor_system_config& config) {
   };
   config.add_error_category(category, render);
   config.add_error_category(end_category, render);
+  config.add_error_category(lost_category, render);
 }
 
 }  // namespace warpsmith::actors

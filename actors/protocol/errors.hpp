@@ -17,6 +17,11 @@ caf::error to_caf(const Error& error);
 /// receiver_is_gone is true of it: the asker must not count the answer and the end as two failures.
 caf::error to_caf_end(const Error& error);
 
+/// The same for an actor that lost its GPU: no successor in this process would get it back.
+caf::error to_caf_lost(const Error& error);
+/// True for an exit reason of to_caf_lost.
+bool device_is_lost(const caf::error& error);
+
 /// Errors of CAF itself (time-outs, lost peers) get the nearest ErrorCode.
 Error from_caf(const caf::error& error);
 

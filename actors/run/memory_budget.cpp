@@ -1,97 +1,164 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/run/memory_budget.hpp"
 
-#include <cstdio>
+#include <map>
 #include <string>
 
 #include "actors/generator/generator_settings.hpp"
 #include "actors/learner/learner_settings.hpp"
+#include "actors/run/gpu_sizes.hpp"
 #include "policy/generate/cuda/memory_plan.hpp"
-#include "runtime/cuda/driver.hpp"
 
 namespace warpsmith::actors {
 namespace {
 
-// Contexts, modules, and what an allocator rounds up: of this process, and of each slot's and
-// each composer's worker.
-constexpr int64_t process_bytes = int64_t{1} << 30;
-constexpr int64_t slot_bytes = int64_t{1} << 30;
+constexpr int64_t slot_bytes = process_bytes;  // of each slot's and each composer's worker
 
-std::string gib(int64_t bytes) {
-  char text[32];
-  (void)std::snprintf(text, sizeof text, "%.1f GiB", static_cast<double>(bytes) / (1 << 30));
-  return text;
-}
-
-int64_t generator_bytes(const RunConfig& config, const policy::ModelConfig& model) {
+/// Sets what an engine takes.
+void add_generator(MemoryBudget& budget, const RunConfig& config,
+                   const policy::ModelConfig& model) {
   constexpr int64_t wide = 4;  // bytes of a float32
   const GeneratorSettings settings = generator_settings(config, model, {});
   if (settings.gpu) {
-    return policy::cuda::plan_memory(model, settings.engine, settings.gpu->precision).total();
+    const auto plan = policy::cuda::plan_memory(model, settings.engine, settings.gpu->precision);
+    budget.generator = plan.total();
+    budget.cache_token = plan.cache_token;
+    return;
   }
-  const int64_t row = 2 * model.layers * model.kv_size();
-  return wide * (model.parameter_count() + row * config.generator.cache_tokens);
+  budget.cache_token = wide * 2 * model.layers * model.kv_size();
+  budget.generator =
+      wide * model.parameter_count() + budget.cache_token * config.generator.cache_tokens;
 }
 
-/// Engines on the learner's GPU.
-int64_t engines_beside(const RunConfig& c) {
-  const bool same = c.generator.device == ComputeDevice::cuda && c.generator.gpu == c.learner.gpu;
-  return same ? c.generator.count : 0;
+/// Bytes of one GPU.
+struct GpuNeed {
+  int64_t learner = 0;  // of the rank there
+  int64_t kept = 0;     // of that, prefixes, at most
+  int64_t engines = 0;
+  int64_t workers = 0;  // of sandboxes and composers
+
+  int64_t total() const { return learner + engines + workers + process_bytes; }
+};
+
+/// Only the first rank keeps prefixes; the others hold earlier weights for a second minibatch only.
+int64_t rank_bytes(const LearnerConfig& c, const policy::LearnerMemory& plan, int64_t rank) {
+  if (rank == 0) return plan.total();
+  return plan.total() - plan.kept - (c.step.minibatches > 1 ? 0 : plan.published);
 }
 
-/// How many of `count` slots or composers are on the learner's GPU, at most.
+/// How many of `count` slots or composers are on that GPU, at most.
 int64_t beside(int64_t count, const SandboxConfig& c, int64_t gpu) {
   const bool same = uses_gpus(c) && gpu >= c.first_gpu && gpu < c.first_gpu + c.gpus;
   return same ? (count + c.gpus - 1) / c.gpus : 0;
 }
 
-int64_t workers_beside(const RunConfig& c) {
-  return beside(c.sandbox.count, c.sandbox, c.learner.gpu) +
-         beside(c.synthesis.count, c.sandbox, c.learner.gpu);
+bool generates_on_gpu(const RunConfig& c) {
+  return !has_brain(c.brain) && c.generator.device == ComputeDevice::cuda;
+}
+
+/// The GPUs of learner and generator, by number.
+std::map<int64_t, GpuNeed> gpu_needs(const RunConfig& c, const MemoryBudget& budget) {
+  std::map<int64_t, GpuNeed> needs;
+  const bool learns = budget.learns && c.learner.device == ComputeDevice::cuda;
+  for (int64_t rank = 0; learns && rank < c.learner.gpus; ++rank) {
+    GpuNeed& need = needs[c.learner.gpu + rank];
+    need.learner = rank_bytes(c.learner, budget.learner, rank);
+    need.kept = rank == 0 ? budget.learner.kept : 0;
+  }
+  if (generates_on_gpu(c)) {
+    needs[c.generator.gpu].engines = c.generator.count * budget.generator;
+  }
+  for (auto& [gpu, need] : needs) {
+    const int64_t workers =
+        beside(c.sandbox.count, c.sandbox, gpu) + beside(c.synthesis.count, c.sandbox, gpu);
+    need.workers = workers * slot_bytes;
+  }
+  return needs;
+}
+
+/// The key that puts the first role there.
+const char* key_of(const GpuNeed& need) {
+  return need.learner > 0 ? "learner.gpu" : "generator.gpu";
+}
+
+std::string learner_parts(const policy::LearnerMemory& plan, const GpuNeed& need) {
+  return "learner: parameters with their state " + gib(plan.parameters) + ", published " +
+         gib(need.learner - plan.parameters - need.kept - plan.activations) + ", kept prefixes " +
+         gib(need.kept) + ", activations " + gib(plan.activations) + "; ";
 }
 
 /// What can be set so that a learner needs less.
-std::string remedies(const LearnerConfig& c) {
-  std::string text = "lower agent.max_tokens, learner.max_held or generator.cache_tokens";
-  if (!c.offloads(Offload::layer_inputs)) text += ", add \"layer_inputs\" to learner.offload";
-  if (c.critic.kind == CriticKind::separate) text += ", set learner.critic.kind = \"shared\"";
-  return text + ", or give the generator a GPU of its own (generator.gpu)";
+std::string learner_remedies(const RunConfig& c, const GpuNeed& need) {
+  std::string text = "lower agent.max_tokens";
+  if (need.kept > 0) text += ", learner.max_held";
+  if (need.engines > 0) text += ", generator.cache_tokens";
+  if (!c.learner.offloads(Offload::layer_inputs)) {
+    text += ", add \"layer_inputs\" to learner.offload";
+  }
+  if (c.learner.critic.kind == CriticKind::separate) {
+    text += ", set learner.critic.kind = \"shared\"";
+  }
+  if (need.engines > 0) text += ", or give the generator a GPU of its own (generator.gpu)";
+  return text;
+}
+
+/// What can be set so that the `excess` bytes of a GPU without a learner are not needed.
+std::string generator_remedies(const RunConfig& c, const MemoryBudget& budget, int64_t excess) {
+  const int64_t each = c.generator.count * budget.cache_token;
+  const int64_t tokens = c.generator.cache_tokens - (excess + each - 1) / each;
+  if (tokens >= c.agent.max_tokens) {
+    return "lower generator.cache_tokens to at most " + std::to_string(tokens);
+  }
+  return "lower agent.max_tokens with generator.cache_tokens, generator.max_batch or "
+         "generator.count, or use another GPU";
+}
+
+std::string remedy(const RunConfig& c, const MemoryBudget& budget, const GpuNeed& need,
+                   int64_t size) {
+  const int64_t excess = need.total() - size;
+  if (need.learner == 0) return generator_remedies(c, budget, excess);
+  const int64_t held = c.learner.max_held_bytes - excess;
+  const bool is_enough = need.kept >= c.learner.max_held_bytes && held >= 1 << 20;
+  if (is_enough) return "lower learner.max_held to at most " + gib(held);
+  return learner_remedies(c, need);
 }
 
 }  // namespace
 
-MemoryBudget memory_budget(const RunConfig& config, const policy::ModelConfig& model) {
-  return {learner_memory(config, model), generator_bytes(config, model)};
+MemoryBudget memory_budget(const RunConfig& config, const policy::ModelConfig& model, bool learns) {
+  MemoryBudget budget{.learner = learner_memory(config, model), .learns = learns};
+  add_generator(budget, config, model);
+  return budget;
 }
 
-Result<void> check_learner_gpu(const RunConfig& config, const MemoryBudget& budget, int64_t total) {
-  const policy::LearnerMemory& learner = budget.learner;
-  const int64_t engines = engines_beside(config) * budget.generator;
-  const int64_t slots = workers_beside(config) * slot_bytes;
-  const int64_t needed = learner.total() + engines + slots + process_bytes;
-  if (needed <= total) return {};
-  const std::string parts =
-      "learner.gpu: GPU " + std::to_string(config.learner.gpu) + " has " + gib(total) +
-      ", and the run needs " + gib(needed) + " of it (learner: parameters with their state " +
-      gib(learner.parameters) + ", published " + gib(learner.published + learner.reference) +
-      ", kept prefixes " + gib(learner.kept) + ", activations " + gib(learner.activations) +
-      "; generators " + gib(engines) + "; sandboxes and composers " + gib(slots) + "; driver " +
-      gib(process_bytes) + "): ";
-  const int64_t held = config.learner.max_held_bytes - (needed - total);
-  const bool is_enough = learner.kept >= config.learner.max_held_bytes && held >= 1 << 20;
-  return fail(ErrorCode::capacity,
-              parts + (is_enough ? "lower learner.max_held to at most " + gib(held)
-                                 : remedies(config.learner)));
+Result<void> check_gpus(const RunConfig& config, const MemoryBudget& budget,
+                        const std::vector<int64_t>& sizes) {
+  for (const auto& [gpu, need] : gpu_needs(config, budget)) {
+    if (gpu >= std::ssize(sizes)) {
+      return fail(ErrorCode::unsupported, std::string(key_of(need)) + ": expected less than " +
+                                              std::to_string(sizes.size()) +
+                                              ", the number of GPUs here, got " +
+                                              std::to_string(gpu));
+    }
+    const int64_t size = sizes[static_cast<size_t>(gpu)];
+    if (need.total() <= size) continue;
+    return fail(ErrorCode::capacity,
+                std::string(key_of(need)) + ": GPU " + std::to_string(gpu) + " has " + gib(size) +
+                    ", and the run needs " + gib(need.total()) + " of it (" +
+                    (need.learner > 0 ? learner_parts(budget.learner, need) : "") + "generators " +
+                    gib(need.engines) + "; sandboxes and composers " + gib(need.workers) +
+                    "; driver " + gib(process_bytes) + "): " + remedy(config, budget, need, size));
+  }
+  return {};
 }
 
-Result<void> check_gpu_here(const RunConfig& config, const MemoryBudget& budget) {
-  if (config.learner.device == ComputeDevice::cpu) return {};
-  const auto driver = cuda::Driver::load();
-  if (!driver) return tl::unexpected(driver.error());
-  const auto gpus = driver->gpus();
-  if (!gpus) return tl::unexpected(gpus.error());
-  const auto at = static_cast<size_t>(config.learner.gpu);
-  return check_learner_gpu(config, budget, gpus->at(at).memory_bytes);
+Result<void> check_gpus_here(const RunConfig& config, const MemoryBudget& budget) {
+  if (gpu_needs(config, budget).empty()) return {};
+  const char* const key = generates_on_gpu(config) ? "generator.device" : "learner.device";
+  const auto sizes = gpu_sizes();
+  if (sizes) return check_gpus(config, budget, *sizes);
+  return fail(std::string(key) + ": expected \"cpu\" where no GPU is found, got \"cuda\"",
+              sizes.error());
 }
 
 }  // namespace warpsmith::actors

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "policy/learn/memory_plan.hpp"
 #include "runtime/config/run_config.hpp"
@@ -13,15 +14,20 @@ namespace warpsmith::actors {
 struct MemoryBudget {
   policy::LearnerMemory learner;  // of a stage that learns online
   int64_t generator = 0;          // per engine: weights and cache; on a GPU all that it takes there
+  int64_t cache_token = 0;        // of that, for each token of the cache
+  bool learns = false;            // there is a learner
 };
 
-MemoryBudget memory_budget(const RunConfig& config, const policy::ModelConfig& model);
+/// `learns`: the run has a learner; an evaluation has none, whatever its configuration's stage.
+MemoryBudget memory_budget(const RunConfig& config, const policy::ModelConfig& model, bool learns);
 
-/// `capacity` if the learner and what shares its GPU of `total` bytes need more. The message has
-/// the parts, and says which numbers to lower, to what if one is enough.
-Result<void> check_learner_gpu(const RunConfig& config, const MemoryBudget& budget, int64_t total);
-/// The same with the size of the learner's GPU, which must be there (see check_placement); nothing
-/// to check on a CPU.
-Result<void> check_gpu_here(const RunConfig& config, const MemoryBudget& budget);
+/// Each GPU that a rank of the learner or a generator uses must hold them and the sandboxes and
+/// composers that share it. `sizes`: the bytes of each GPU here. `unsupported` for a GPU that is
+/// not there; `capacity` if one is too small: the message has the parts, and says which numbers to
+/// lower, to what if one is enough.
+Result<void> check_gpus(const RunConfig& config, const MemoryBudget& budget,
+                        const std::vector<int64_t>& sizes);
+/// The same for the GPUs of this machine; nothing to check if learner and generator use none.
+Result<void> check_gpus_here(const RunConfig& config, const MemoryBudget& budget);
 
 }  // namespace warpsmith::actors

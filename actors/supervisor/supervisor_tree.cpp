@@ -105,7 +105,10 @@ void SupervisorState::child_ended(const caf::down_msg& down) {
   const Child child = found->second;
   children_.erase(found);
   if (child.leaving || phase_ == RunPhase::done || phase_ == RunPhase::failed) return;
-  lost(child, from_caf(down.reason));
+  const Error cause = from_caf(down.reason);
+  if (!device_is_lost(down.reason)) return lost(child, cause);
+  give_up({cause.code, child.label + " ended: " + cause.message +
+                           "; this process has lost its GPU: resume the run in a new one"});
 }
 
 /// Restarts a child that has ended, or ends the run with it.

@@ -123,7 +123,20 @@ Result<void> merge_generation_config(const fs::path& from, const fs::path& to) {
 
 /// As in config.json.
 std::string type_name(at::ScalarType type) {
+  if (type == at::kHalf) return "float16";
   return type == at::kDouble ? "float64" : type == at::kBFloat16 ? "bfloat16" : "float32";
+}
+
+/// The type of the weights in a model folder: that of the embedding, which every family has.
+Result<at::ScalarType> stored_type(const fs::path& folder) {
+  std::error_code ignored;
+  const bool has_weights = fs::exists(folder / "model.safetensors", ignored) ||
+                           fs::exists(folder / "model.safetensors.index.json", ignored);
+  if (!has_weights) return at::kFloat;  // the model began with random ones
+  const auto tensors = read_hf_weights(folder);
+  if (!tensors) return tl::unexpected(tensors.error());
+  const auto found = tensors->find("model.embed_tokens.weight");
+  return found == tensors->end() ? at::kFloat : found->second.scalar_type();
 }
 
 }  // namespace
@@ -183,6 +196,13 @@ Result<Transformer> make_hf_model(const fs::path& folder, RandomStream& random) 
   if (!config) return tl::unexpected(config.error());
   ModelWeights weights = make_weights(*config, random);
   return Transformer(std::move(*config), std::move(weights));
+}
+
+Result<void> export_hf_model(const fs::path& folder, const Transformer& model,
+                             const fs::path& from) {
+  const auto type = stored_type(from);
+  if (!type) return tl::unexpected(type.error());
+  return save_hf_model(folder, {model.config(), model.weights().converted(*type)}, from);
 }
 
 Result<void> save_hf_model(const fs::path& folder, const Transformer& model,

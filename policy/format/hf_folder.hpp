@@ -30,6 +30,11 @@ Result<Transformer> make_hf_model(const std::filesystem::path& folder, RandomStr
 /// settings that `to` does not have.
 Result<void> copy_other_files(const std::filesystem::path& from, const std::filesystem::path& to);
 
+/// Saves `model` in the type that the weights in `from` are stored in (float32 if it has none),
+/// with the other files of `from`: what was bf16 stays bf16, however it was trained.
+Result<void> export_hf_model(const std::filesystem::path& folder, const Transformer& model,
+                             const std::filesystem::path& from);
+
 /// Writes config.json, generation_config.json and model.safetensors into an existing folder, then
 /// copies the other files from `others_from` unless that is empty. `transformers` and vLLM open the
 /// result.

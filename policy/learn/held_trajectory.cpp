@@ -6,6 +6,7 @@
 #include <string>
 
 #include "runtime/checksum.hpp"
+#include "runtime/no_log_probs.hpp"
 
 namespace warpsmith::policy {
 namespace {
@@ -19,6 +20,16 @@ bool is_log_probability(float x) {
   return std::isfinite(x) && x <= 1e-3F;  // rounding may exceed 0 slightly
 }
 
+/// Why the token's log-probability is none that PPO can use.
+std::string why_unusable(const Segment& s, size_t t) {
+  if (s.versions[t] == no_weights) {
+    return " has no log-probability: a [brain] gave it; such trajectories serve rft and eval, not "
+           "PPO";
+  }
+  return " has log-probability " + std::to_string(s.log_probs[t]) + " under the weights of step " +
+         std::to_string(s.versions[t].step) + "; expected a finite number of at most 0";
+}
+
 Result<void> check_tokens(const Segment& s) {
   for (size_t t = 0; t < s.size(); ++t) {
     if (s.tokens[t] < 0) {
@@ -29,16 +40,9 @@ Result<void> check_tokens(const Segment& s) {
       return fail(ErrorCode::parse_failed,
                   name_of(s) + ": mask of token " + std::to_string(t) + " is neither 0 nor 1");
     }
-    if (s.action_mask[t] == 1 && std::isnan(s.log_probs[t])) {
-      return fail(ErrorCode::parse_failed,
-                  name_of(s) + ": token " + std::to_string(t) +
-                      " has no log-probability: a [brain] gave it; such trajectories serve rft "
-                      "and eval, not PPO");
-    }
     if (s.action_mask[t] == 1 && !is_log_probability(s.log_probs[t])) {
-      return fail(ErrorCode::parse_failed, name_of(s) + ": log-probability of token " +
-                                               std::to_string(t) + " is " +
-                                               std::to_string(s.log_probs[t]));
+      return fail(ErrorCode::parse_failed,
+                  name_of(s) + ": token " + std::to_string(t) + why_unusable(s, t));
     }
   }
   return {};

@@ -103,6 +103,9 @@ Result<void> restore_lora(const fs::path& folder, const LoraOrigin& expected, Lo
       return fail(ErrorCode::parse_failed,
                   file.string() + ": \"" + name + "\" is missing or has another shape");
     }
+    if (auto ok = check_finite(name, found->second); !ok) {
+      return fail(file.string(), std::move(ok.error()));
+    }
     at::Tensor(tensor).copy_(found->second);
   }
   return {};

@@ -60,6 +60,29 @@ int64_t activation_bytes(const ModelConfig& m, int64_t tokens, int64_t element, 
   return two + work + std::max(all - spared, all / m.layers);
 }
 
+/// What the graph of one layer keeps on a CPU, where nothing is computed again: both norms, the
+/// projections and their rotated copies, attention, both sums, gates, units and their product.
+int64_t graph_bytes(const ModelConfig& m, int64_t tokens) {
+  return m.layers * tokens * wide * (4 * m.hidden + 3 * m.qkv_size() + m.q_size() + 5 * m.ffn);
+}
+
+/// The bytes of a pass over `pack` tokens through layers that are trained. `head`: it scores
+/// tokens.
+int64_t fitting_bytes(const ModelConfig& m, const LearnerConfig& c, int64_t pack, bool head) {
+  const int64_t element = element_of(c);
+  const int64_t scoring = head ? head_work(m, pack, element) : 0;
+  if (c.device == ComputeDevice::cpu) return graph_bytes(m, pack) + scoring;
+  const bool stashed = c.offloads(Offload::layer_inputs);
+  const int64_t two = stashed ? 2 * stashed_bytes(m, pack, element) / m.layers : 0;
+  return two + m.layers * layer_kept(m, pack, element, stashed) +
+         std::max(layer_work(m, pack, element), scoring);
+}
+
+int64_t offloaded_bytes(const ModelConfig& m, const LearnerConfig& c, int64_t pack) {
+  const bool stashed = c.device == ComputeDevice::cuda && c.offloads(Offload::layer_inputs);
+  return stashed ? stashed_bytes(m, pack, element_of(c)) : 0;
+}
+
 /// Keys and values of one trajectory, of policy and critic.
 int64_t prefix_bytes(const ModelConfig& m, int64_t networks, int64_t tokens, int64_t element) {
   return networks * 2 * m.layers * m.kv_size() * tokens * element;
@@ -103,7 +126,33 @@ int64_t adapted_bytes(const ModelConfig& m, const LearnerConfig& c, int64_t elem
          size.targets / m.layers * (wide + element);
 }
 
+/// The bytes of all weights: float32 and the copy that computes.
+int64_t weight_bytes(const ModelConfig& m, const LearnerConfig& c) {
+  const int64_t element = element_of(c);
+  return m.parameter_count() * (wide + (element < wide ? element : 0));
+}
+
 }  // namespace
+
+DataStageMemory plan_policy_fitting(const ModelConfig& model, const LearnerConfig& config,
+                                    int64_t pack) {
+  return {.parameters = weight_bytes(model, config) + 3 * wide * model.parameter_count(),
+          .activations = fitting_bytes(model, config, pack, /*head=*/true),
+          .host = offloaded_bytes(model, config, pack)};
+}
+
+/// A critic with a body is trained beside the frozen policy, and its best weights are kept. On the
+/// policy's trunk only the head is trained, and a pass keeps nothing of the layers.
+DataStageMemory plan_critic_fitting(const ModelConfig& model, const LearnerConfig& config,
+                                    int64_t pack) {
+  const int64_t policy = weight_bytes(model, config);
+  if (config.critic.kind == CriticKind::shared) {
+    return {.parameters = policy, .activations = layer_work(model, pack, element_of(config))};
+  }
+  return {.parameters = 2 * policy + 4 * wide * model.parameter_count(),
+          .activations = fitting_bytes(model, config, pack, /*head=*/false),
+          .host = offloaded_bytes(model, config, pack)};
+}
 
 LearnerMemory plan_learner_memory(const ModelConfig& model, const LearnerConfig& config,
                                   const TrajectoryBounds& bounds) {

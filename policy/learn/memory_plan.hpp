@@ -27,6 +27,21 @@ struct TrajectoryBounds {
   int64_t concurrent = 1;  // whose prefixes may be kept during a gradient pass
 };
 
+/// Bytes of a stage that learns from given data.
+struct DataStageMemory {
+  int64_t parameters = 0;   // weights, gradients, two moments, the copy that computes
+  int64_t activations = 0;  // of one pass over the longest pack, beyond gradients
+  int64_t host = 0;         // of pinned memory for what is offloaded; not in `total`
+
+  int64_t total() const { return parameters + activations; }
+};
+
+/// `pack`: tokens of the longest pass. Both ignore the bounds of [learner] on trajectories.
+DataStageMemory plan_policy_fitting(const ModelConfig& model, const LearnerConfig& config,
+                                    int64_t pack);
+DataStageMemory plan_critic_fitting(const ModelConfig& model, const LearnerConfig& config,
+                                    int64_t pack);
+
 LearnerMemory plan_learner_memory(const ModelConfig& model, const LearnerConfig& config,
                                   const TrajectoryBounds& bounds);
 

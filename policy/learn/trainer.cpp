@@ -54,6 +54,13 @@ TrainerState make_state(const TrainerSetup& setup, ModelConfig config, ModelWeig
   return state;
 }
 
+Error too_many(const char* what, const char* done, const LeftOut& left_out, const char* remedy) {
+  return {ErrorCode::infrastructure,
+          "learner: " + std::to_string(left_out.in_a_row) + " " + what + " in a row were " + done +
+              ", as learner.max_skipped allows no more; the last one: " + left_out.last +
+              ". The run can be resumed from its last checkpoint: " + remedy};
+}
+
 }  // namespace
 
 Trainer::Trainer(TrainerSetup setup, ModelConfig config, ModelWeights weights)
@@ -64,7 +71,14 @@ Trainer::Trainer(TrainerSetup setup, ModelConfig config, ModelWeights weights)
 }
 
 Result<void> Trainer::observe(const Segment& segment) {
-  return running_.observe(segment, state_.networks(), state_.mark);
+  auto taken = running_.observe(segment, state_.networks(), state_.mark);
+  if (taken) {
+    state_.refused = {};
+  } else if (taken.error().code == ErrorCode::parse_failed) {  // a gap follows from a refusal
+    ++state_.refused.in_a_row;
+    state_.refused.last = taken.error().message;
+  }
+  return taken;
 }
 
 void Trainer::forget(TrajectoryId id) {
@@ -126,15 +140,17 @@ Progress Trainer::flush() {
 }
 
 std::optional<Error> Trainer::halt() const {
-  const SkippedUpdates& skipped = state_.skipped;
-  if (skipped.in_a_row < setup_.learner.max_skipped) return std::nullopt;
-  return Error{ErrorCode::infrastructure,
-               "learner: " + std::to_string(skipped.in_a_row) +
-                   " updates in a row were skipped, as learner.max_skipped allows no more; the "
-                   "last one: " +
-                   skipped.last +
-                   ". The run can be resumed from its last checkpoint: lower "
-                   "learner.optimizer.learning_rate or learner.optimizer.gradient_clip"};
+  const int64_t most = setup_.learner.max_skipped;
+  if (state_.skipped.in_a_row >= most) {
+    return too_many("updates", "skipped", state_.skipped,
+                    "lower learner.optimizer.learning_rate or learner.optimizer.gradient_clip");
+  }
+  if (state_.refused.in_a_row >= most) {
+    return too_many("segments", "refused", state_.refused,
+                    "if the weights of that step give such numbers, resume from a checkpoint "
+                    "before it");
+  }
+  return std::nullopt;
 }
 
 TrainerStatus Trainer::status() const {

@@ -40,7 +40,7 @@ struct WeightSnapshot {
 struct Progress {
   std::optional<StepReport> step;  // if it completed a step
   std::vector<DroppedTrajectory> dropped;
-  std::optional<Error> halt;  // too many updates in a row were skipped: training must stop
+  std::optional<Error> halt;  // see Trainer::halt
 };
 
 /// What is held at present.
@@ -88,6 +88,9 @@ class Trainer {
   WeightSnapshot weights() const { return published_; }
   PolicyVersion version() const { return state_.mark.version; }
   TrainerStatus status() const;
+  /// Why training must stop: too many updates in a row were skipped, or too many segments in a row
+  /// were refused for what they hold.
+  std::optional<Error> halt() const;
   /// True when `observe` runs forwards.
   bool streams() const { return setup_.learner.forwards == ForwardMode::streamed; }
   const ModelConfig& model_config() const { return state_.networks().config(); }
@@ -104,7 +107,6 @@ class Trainer {
   TrainingItem make_training_item(HeldTrajectory held, const Outcome& outcome) const;
   void begin_step();
   std::vector<Transformer> first_policies() const;
-  std::optional<Error> halt() const;
 
   TrainerSetup setup_;
   TrainerState state_;

@@ -12,10 +12,11 @@
 
 namespace warpsmith::policy {
 
-/// Updates that were left out because a number was not finite.
-struct SkippedUpdates {
+/// Updates that were left out because a number was not finite, or segments that were refused for
+/// what they hold.
+struct LeftOut {
   int64_t in_a_row = 0;
-  std::string last;  // the numbers of the newest one
+  std::string last;  // what was wrong with the newest one
 };
 
 struct TrainerState {
@@ -25,7 +26,8 @@ struct TrainerState {
   WeightsMark mark;                // identifies the weights
   RestoredSteps restored;          // of this incarnation and those that led to it
   std::optional<LoraOrigin> lora;  // of the policy's adapters, if it has any
-  SkippedUpdates skipped;          // not part of a checkpoint
+  LeftOut skipped;                 // updates; not part of a checkpoint
+  LeftOut refused;                 // segments; not part of a checkpoint
   PromptBaseline prompts;
   RunningScale scale;
 };

@@ -34,6 +34,9 @@ Result<ValueHead> value_head_from_map(int64_t width, const WeightMap& map) {
       return fail(ErrorCode::parse_failed,
                   "value head: tensor \"" + name + "\" is missing or has another shape");
     }
+    if (auto ok = check_finite(name, it->second); !ok) {
+      return fail("value head", std::move(ok.error()));
+    }
     tensor.copy_(it->second);
   }
   return head;

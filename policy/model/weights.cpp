@@ -3,7 +3,9 @@
 
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/aminmax.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/isfinite.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
 
@@ -111,6 +113,13 @@ Result<void> check_names(const ModelConfig& config, const std::vector<NamedPart>
     if (known.contains(name) || is_harmless(config, name, tensor)) continue;
     return fail(ErrorCode::parse_failed, "tensor \"" + name + "\" does not belong to a " +
                                              to_string(config.family) + " model of this config");
+  }
+  return {};
+}
+
+Result<void> check_values(const std::vector<NamedPart>& parts, const WeightMap& map) {
+  for (const NamedPart& part : parts) {
+    if (auto ok = check_finite(part.hf_name, map.at(part.hf_name)); !ok) return ok;
   }
   return {};
 }
@@ -238,11 +247,23 @@ ModelWeights make_weights(const ModelConfig& config, RandomStream& random, at::S
   return weights;
 }
 
+/// The extremes take one pass and no memory; NaN is an extreme of whatever holds one.
+Result<void> check_finite(const std::string& name, const at::Tensor& tensor) {
+  const auto [low, high] = at::aminmax(tensor);
+  if (std::isfinite(low.item<double>()) && std::isfinite(high.item<double>())) return {};
+  const int64_t bad = tensor.numel() - at::isfinite(tensor).sum().item<int64_t>();
+  return fail(ErrorCode::parse_failed,
+              "tensor \"" + name + "\": expected finite numbers, got " + std::to_string(bad) +
+                  " of " + std::to_string(tensor.numel()) +
+                  " that are NaN or infinite; use a sound copy of the file");
+}
+
 Result<void> assign_weights(const ModelConfig& config, const WeightMap& map,
                             ModelWeights& weights) {
   const at::NoGradGuard no_grad;
   const std::vector<NamedPart> parts = traits_of(config.family).parts(config);
   if (auto ok = check_names(config, parts, map); !ok) return ok;
+  if (auto ok = check_values(parts, map); !ok) return ok;
   const auto slots = slots_by_name(weights);
   for (const NamedPart& part : parts) {
     const at::Tensor& slot = slots.at(part.fused);

@@ -74,8 +74,11 @@ ModelWeights allocate_weights(const ModelConfig& config, at::ScalarType dtype = 
 ModelWeights make_weights(const ModelConfig& config, RandomStream& random,
                           at::ScalarType dtype = at::kFloat);
 
+/// `parse_failed` if a number of `tensor`, read from a file under `name`, is NaN or infinite.
+Result<void> check_finite(const std::string& name, const at::Tensor& tensor);
+
 /// Fuses Hugging Face's tensors into copies of type `dtype`. `parse_failed` for a missing tensor, a
-/// wrong shape, or a tensor that the family does not have.
+/// wrong shape, numbers that are not finite, or a tensor that the family does not have.
 Result<ModelWeights> weights_from_map(const ModelConfig& config, const WeightMap& map,
                                       at::ScalarType dtype = at::kFloat);
 
@@ -83,7 +86,8 @@ Result<ModelWeights> weights_from_map(const ModelConfig& config, const WeightMap
 /// `transformers` does.
 WeightMap weights_to_map(const ModelConfig& config, const ModelWeights& weights);
 
-/// Copies `map` into the storage of `weights`, so that an optimiser's tensors stay the same.
+/// Copies `map` into the storage of `weights`, so that an optimiser's tensors stay the same. After
+/// an error, which is one of weights_from_map's, they are unchanged.
 Result<void> assign_weights(const ModelConfig& config, const WeightMap& map, ModelWeights& weights);
 
 }  // namespace warpsmith::policy

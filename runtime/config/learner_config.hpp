@@ -147,8 +147,8 @@ struct LearnerConfig {
   ForwardMode forwards = ForwardMode::streamed;
   bool refresh_prefix = false;  // recompute a kept prefix when the weights have changed
   std::chrono::milliseconds rank_timeout{600'000};  // of one pass of all ranks, or one update
-  int64_t max_skipped = 3;  // updates in a row that may be skipped for numbers that are not
-                            // finite; then the run stops
+  int64_t max_skipped = 3;  // updates in a row that are skipped for numbers that are not finite,
+                            // or segments in a row that are refused; then the run stops
 
   StepConfig step;
   LossConfig loss;

@@ -15,6 +15,7 @@
 #include "actors/commands/option_rules.hpp"
 #include "actors/commands/stack.hpp"
 #include "actors/commands/terminal_text.hpp"
+#include "actors/run/memory_budget.hpp"
 #include "actors/run/run_history.hpp"
 #include "actors/run/run_session.hpp"
 #include "actors/sandbox/service_backend.hpp"
@@ -148,6 +149,8 @@ Result<std::optional<EvalOutcomes>> outcomes_before(const EvalArguments& args) {
 Result<RunInputs> inputs_of(const RunConfig& config, int64_t samples) {
   auto inputs = load_inputs(config, config.model.folder);
   if (!inputs) return inputs;
+  const MemoryBudget budget = memory_budget(config, inputs->model, /*learns=*/false);
+  if (auto fits = check_gpus_here(config, budget); !fits) return tl::unexpected(fits.error());
   inputs->learns = false;
   plan_samples(*inputs, samples, RunHistory{}, 0);
   return inputs;

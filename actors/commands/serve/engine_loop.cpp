@@ -9,11 +9,14 @@ namespace {
 
 constexpr std::chrono::milliseconds idle_look{200};  // an idle loop shows this often that it lives
 constexpr std::chrono::milliseconds drain_look{20};
+constexpr std::chrono::milliseconds measured_look{5};  // whether a measurement is over
+constexpr std::chrono::minutes patience{10};           // for one before the engine is made
 
 }  // namespace
 
-Result<std::unique_ptr<EngineLoop>> EngineLoop::start(EngineMaker make, LoopLimits limits) {
-  std::unique_ptr<EngineLoop> loop(new EngineLoop(limits));
+Result<std::unique_ptr<EngineLoop>> EngineLoop::start(EngineMaker make, LoopLimits limits,
+                                                      SharedGpu shared) {
+  std::unique_ptr<EngineLoop> loop(new EngineLoop(limits, std::move(shared)));
   loop->thread_ = std::thread([&self = *loop, make = std::move(make)] { self.run(make); });
   std::unique_lock lock(loop->mutex_);
   // The maker reads gigabytes and has no deadline of its own; Ctrl-C twice ends the process.
@@ -92,10 +95,17 @@ void EngineLoop::run(const EngineMaker& make) {
   engine_.reset();
 }
 
+/// The weights are copied to the GPU here, too.
+Result<std::unique_ptr<policy::Engine>> EngineLoop::make_in_turn(const EngineMaker& make) {
+  share_ = open_share(shared_);
+  const ShareTurn turn{share_, patience};
+  return make();
+}
+
 bool EngineLoop::open_engine(const EngineMaker& make) {
   Result<std::unique_ptr<policy::Engine>> made = fail(ErrorCode::infrastructure, "no engine");
   try {
-    made = make();
+    made = make_in_turn(make);
   } catch (const std::exception& error) {
     made = fail(ErrorCode::infrastructure, error.what());
   }
@@ -116,10 +126,33 @@ void EngineLoop::go_on() {
       if (stopping_) return;
     }
     drop_cancelled();
-    const bool works = engine_->has_work();
-    for (const policy::EngineOutput& output : engine_->step()) pass_on(output);
-    publish(works);
+    step();
   }
+}
+
+/// Without a share it waits a little, and the loop shows that it lives.
+void EngineLoop::step() {
+  const bool works = engine_->has_work();
+  const bool may = !works || has_share();
+  if (works && may) {
+    for (const policy::EngineOutput& output : engine_->step()) pass_on(output);
+  }
+  if (!engine_->has_work()) give_share_back();
+  publish(works && may);
+  if (!may) std::this_thread::sleep_for(measured_look);
+}
+
+/// Whether the device may be used for a step.
+bool EngineLoop::has_share() {
+  if (!share_) return true;
+  if (share_->is_held() && share_->is_wanted()) give_share_back();
+  return share_->try_hold();
+}
+
+void EngineLoop::give_share_back() {
+  if (!share_ || !share_->is_held()) return;
+  for (const policy::EngineOutput& output : engine_->settle()) pass_on(output);
+  share_->give_back();
 }
 
 /// Takes what has a slot from the queue. Waits if there is nothing to do.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One thread that owns an inference engine and steps it. Other threads submit sequences through a
-// bounded queue and read their tokens from channels.
+// bounded queue and read their tokens from channels. On a GPU it computes while it holds a share of
+// it, which it gives back between two steps when a measurement wants the GPU.
 #pragma once
 
 #include <atomic>
@@ -10,10 +11,12 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "actors/base/gpu_share.hpp"
 #include "actors/commands/serve/token_channel.hpp"
 #include "policy/generate/engine/engine.hpp"
 
@@ -40,7 +43,8 @@ struct LoopStatus {
 class EngineLoop {
  public:
   /// Starts the thread and waits until the engine is made; returns the maker's error.
-  static Result<std::unique_ptr<EngineLoop>> start(EngineMaker make, LoopLimits limits);
+  static Result<std::unique_ptr<EngineLoop>> start(EngineMaker make, LoopLimits limits,
+                                                   SharedGpu shared = {});
   /// Stops.
   ~EngineLoop();
   EngineLoop(const EngineLoop&) = delete;
@@ -72,11 +76,15 @@ class EngineLoop {
     std::shared_ptr<TokenChannel> channel;
   };
 
-  explicit EngineLoop(LoopLimits limits) : limits_(limits) {}
+  EngineLoop(LoopLimits limits, SharedGpu shared) : limits_(limits), shared_(std::move(shared)) {}
 
   void run(const EngineMaker& make);
   bool open_engine(const EngineMaker& make);
+  Result<std::unique_ptr<policy::Engine>> make_in_turn(const EngineMaker& make);
   void go_on();
+  void step();
+  bool has_share();
+  void give_share_back();
   void take_sequences();
   void admit(Waiting& waiting);
   void drop_cancelled();
@@ -85,6 +93,7 @@ class EngineLoop {
   void fail_all(const Error& error);
 
   const LoopLimits limits_;
+  const SharedGpu shared_;
   mutable std::mutex mutex_;  // of all below, up to `engine_`
   std::condition_variable changed_;
   std::deque<Waiting> waiting_;
@@ -94,7 +103,8 @@ class EngineLoop {
   SteadyClock::time_point beat_ = SteadyClock::now();  // when the last step ended
 
   std::unique_ptr<policy::Engine> engine_;  // of the thread alone, and so are these
-  std::deque<Waiting> taken_;               // from the queue, not yet in the engine
+  std::optional<DeviceShare> share_;
+  std::deque<Waiting> taken_;  // from the queue, not yet in the engine
   std::map<policy::SessionId, Running> running_;
   policy::SessionId next_session_ = 1;
   std::thread thread_;

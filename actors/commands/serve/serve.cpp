@@ -109,7 +109,8 @@ ExitCode serve(ServeArguments args) {
   const auto model = load_served_model(args.model);
   if (!model) return report(model.error());
   auto loop = EngineLoop::start(engine_maker(*model),
-                                {.sessions = args.model.sessions, .queue = args.queue});
+                                {.sessions = args.model.sessions, .queue = args.queue},
+                                {.gpu = args.model.gpu});
   if (!loop) return report(loop.error());
   ServeApi api(model->text, args.api, **loop);
   auto server = HttpServer::listen(

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/commands/train/data_run.hpp"
 
-#include <fcntl.h>
-
-#include <fstream>
 #include <iostream>
-#include <nlohmann/json.hpp>
+#include <optional>
 
 #include "actors/commands/progress.hpp"
+#include "actors/commands/train/step_lines.hpp"
+#include "actors/protocol/errors.hpp"
+#include "policy/learn/placement.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/run/durable_file.hpp"
 
@@ -65,51 +65,35 @@ void show(const DataStage& stage, const std::string& figures, SteadyClock::durat
             << duration_text(whole) << '\n';
 }
 
-/// A line of JSON for each step. Lines of steps that a resume repeats are taken out.
-class StepLines {
+/// The learner's GPU, of which each step holds a share; nothing on a CPU.
+class StepTurns {
  public:
-  static Result<StepLines> open(const fs::path& path, int64_t steps) {
-    std::ifstream before{path};
-    std::string kept, line;
-    for (int64_t step = 0; step < steps && std::getline(before, line); ++step) kept += line + '\n';
-    if (auto written = write_file_durably(path, kept); !written) {
-      return tl::unexpected(written.error());
+  static Result<StepTurns> open(const DataRun& run) {
+    const LearnerConfig& c = run.config.learner;
+    SharedGpu shared = run.shared;
+    if (c.device == ComputeDevice::cuda) shared.gpu = static_cast<int>(c.gpu);
+    try {
+      return StepTurns{policy::placement_of(c).device, open_share(shared)};
+    } catch (const ActorFailure& failure) {
+      return tl::unexpected(failure.error());
     }
-    auto file = open_file(path, O_WRONLY | O_APPEND);
-    if (!file) return tl::unexpected(std::move(file.error()));
-    return StepLines{path, std::move(*file)};
   }
 
-  Result<void> add(int64_t step, const DataStep& done) {
-    nlohmann::json line(done.figures);
-    line["step"] = step;
-    return write_all(file_, line.dump() + '\n', path_);
-  }
-
- private:
-  StepLines(fs::path path, OpenFile file) : path_(std::move(path)), file_(std::move(file)) {}
-
-  fs::path path_;
-  OpenFile file_;
-};
-
-/// Counts skipped steps in a row.
-class SkipLimit {
- public:
-  explicit SkipLimit(int64_t most) : most_(most) {}
-
-  Result<void> note(const DataStage& stage, const DataStep& step) {
-    in_a_row_ = step.skipped ? in_a_row_ + 1 : 0;
-    if (in_a_row_ < most_) return {};
-    return fail(ErrorCode::infrastructure,
-                "step " + std::to_string(stage.step_number()) + ": " + step.text + "; " +
-                    std::to_string(in_a_row_) +
-                    " steps in a row had gradients that are not finite, as learner.max_skipped "
-                    "allows no more; lower the stage's learning_rate");
+  /// Computes the step to its end.
+  DataStep step(DataStage& stage) {
+    const ShareTurn turn{share_, patience};
+    DataStep done = stage.step();
+    policy::wait_for(device_);
+    return done;
   }
 
  private:
-  int64_t most_, in_a_row_ = 0;
+  static constexpr std::chrono::minutes patience{10};  // for measurements
+  StepTurns(at::Device device, std::optional<DeviceShare> share)
+      : device_(device), share_(std::move(share)) {}
+
+  at::Device device_;
+  std::optional<DeviceShare> share_;
 };
 
 Result<void> move_files(const fs::path& from, const fs::path& to) {
@@ -140,15 +124,17 @@ Result<void> run_data_stage(DataStage& stage, const DataRun& run, const RunPaths
   if (auto restored = checkpointed.restore(); !restored) return restored;
   auto lines = StepLines::open(paths.folder / "steps.jsonl", stage.step_number());
   if (!lines) return tl::unexpected(std::move(lines.error()));
+  auto turns = StepTurns::open(run);
+  if (!turns) return tl::unexpected(std::move(turns.error()));
   SkipLimit skips{run.config.learner.max_skipped};
   const auto begin = SteadyClock::now();
   while (!stage.done()) {
-    const DataStep step = stage.step();
+    const DataStep step = turns->step(stage);
     const auto elapsed = SteadyClock::now() - begin;
     const bool is_shown = stage.step_number() % 20 == 1 || stage.done();
     if (!run.output.quiet && is_shown) show(stage, step.text, elapsed);
     if (auto kept = lines->add(stage.step_number(), step); !kept) return kept;
-    if (auto good = skips.note(stage, step); !good) return good;
+    if (auto good = skips.note(stage.step_number(), step); !good) return good;
     if (auto saved = checkpointed.save_if_due(); !saved) return saved;
     const bool stopped = run.signals.wait(std::chrono::milliseconds{0});
     if (stopped || elapsed > run.config.run.time_limit) break;

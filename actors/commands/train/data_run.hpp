@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 
+#include "actors/base/gpu_share.hpp"
 #include "actors/commands/signals.hpp"
 #include "actors/commands/train/stage_end.hpp"
 #include "runtime/config/run_config.hpp"
@@ -44,6 +45,7 @@ struct DataRun {
   const RunPlace& place;
   const Output& output;
   const SignalWait& signals;
+  SharedGpu shared = {};  // steps hold a share of it; if it names none, that of the learner's GPU
 };
 
 /// The folder of a new run, or the one to resume. Its configuration is `config` from now on. `name`
@@ -55,6 +57,7 @@ Result<RunFolder> open_data_folder(const RunConfig& config, const RunPlace& plac
 /// the time limit or Ctrl-C, and writes a checkpoint every `ledger.checkpoint_steps` steps and at
 /// the end, and a line to steps.jsonl for each step. Fails after `learner.max_skipped` skipped
 /// steps in a row.
+/// On a GPU, kernels are timed between two steps.
 Result<void> run_data_stage(DataStage& stage, const DataRun& run, const RunPaths& paths);
 
 /// Reports that the stage is not finished, and how to go on. `when`: "after step 3 of 9".

@@ -5,6 +5,7 @@
 #include <iomanip>
 #include <iostream>
 
+#include "actors/run/data_memory.hpp"
 #include "actors/run/memory_budget.hpp"
 #include "actors/run/run_inputs.hpp"
 #include "actors/sandbox/service_backend.hpp"
@@ -16,7 +17,6 @@ namespace warpsmith::actors {
 namespace {
 
 constexpr double mebibyte = 1024.0 * 1024.0;
-constexpr double float_bytes = 4;
 
 double in_mib(int64_t bytes) {
   return static_cast<double>(bytes) / mebibyte;
@@ -96,24 +96,34 @@ void print_tree(const RunConfig& c, const MemoryBudget& memory, size_t tasks) {
             << "and about 1 GiB per sandbox for its reference worker\n";
 }
 
-/// Prints the memory of a stage that learns from given data: weights, gradient and two moments.
-void print_data_stage(const policy::ModelConfig& model, Stage stage) {
-  const auto parameters = static_cast<double>(model.parameter_count());
-  std::cout << (stage == Stage::value ? "value pre-training" : "supervised fine-tuning") << " of "
-            << model.parameter_count() << " parameters, without actors\nexpected memory: "
-            << mib(4 * parameters * float_bytes / mebibyte)
-            << " of tensors, plus the activations of a batch and about 400 MiB of libraries\n";
+/// Prints what a stage that learns from given data takes.
+void print_data_stage(const RunConfig& c, const policy::ModelConfig& model,
+                      const policy::DataStageMemory& plan) {
+  const bool gpu = c.learner.device == ComputeDevice::cuda;
+  std::cout << (c.run.stage == Stage::value ? "value pre-training" : "supervised fine-tuning")
+            << " of " << model.parameter_count()
+            << " parameters, without actors\nexpected memory: " << mib(in_mib(plan.total()))
+            << (gpu ? " of GPU " + std::to_string(c.learner.gpu) : " of tensors")
+            << " (parameters with their state " << mib(in_mib(plan.parameters))
+            << ", activations of the longest pack " << mib(in_mib(plan.activations)) << ")";
+  if (plan.host > 0) std::cout << ", " << mib(in_mib(plan.host)) << " of pinned host memory";
+  std::cout << (gpu ? "" : ", and about 400 MiB of libraries") << std::endl;
+}
+
+/// Checked last, as for a stage that samples.
+ExitCode dry_run_data_stage(const RunConfig& config) {
+  const auto model = policy::read_hf_config(config.model.folder);
+  if (!model) return report(model.error());
+  const policy::DataStageMemory plan = data_stage_memory(config, *model);
+  print_data_stage(config, *model, plan);
+  const auto fits = check_data_gpu_here(config, plan);
+  return fits ? ExitCode::success : report(fits.error());
 }
 
 }  // namespace
 
 ExitCode print_dry_run(const RunConfig& config) {
-  if (!samples(config.run.stage)) {
-    const auto model = policy::read_hf_config(config.model.folder);
-    if (!model) return report(model.error());
-    print_data_stage(*model, config.run.stage);
-    return ExitCode::success;
-  }
+  if (!samples(config.run.stage)) return dry_run_data_stage(config);
   if (auto good = check_trainable(config); learns_online(config.run.stage) && !good) {
     return report(good.error());
   }
@@ -123,14 +133,15 @@ ExitCode print_dry_run(const RunConfig& config) {
   const auto inputs = load_inputs(config, config.model.folder);
   if (!inputs) return report(inputs.error());
   if (auto apart = check_held_out(*inputs); !apart) return report(apart.error());
-  const MemoryBudget budget = memory_budget(config, inputs->model);
+  const bool learns = learns_online(config.run.stage);
+  const MemoryBudget budget = memory_budget(config, inputs->model, learns);
   print_tree(config, budget, inputs->tasks.size());
   std::cout << std::flush;
   // Checked last: the machine that reads a configuration is not always the one that runs it.
   if (auto fits = check_slots(config.sandbox); !fits) return report(fits.error());
-  if (!learns_online(config.run.stage)) return ExitCode::success;
-  if (auto there = policy::check_placement(config.learner); !there) return report(there.error());
-  if (auto fits = check_gpu_here(config, budget); !fits) return report(fits.error());
+  const auto there = learns ? policy::check_placement(config.learner) : Result<void>{};
+  if (!there) return report(there.error());
+  if (auto fits = check_gpus_here(config, budget); !fits) return report(fits.error());
   return ExitCode::success;
 }
 

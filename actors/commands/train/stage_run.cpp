@@ -5,10 +5,24 @@
 #include "actors/commands/train/sft_run.hpp"
 #include "actors/commands/train/train_run.hpp"
 #include "actors/commands/train/value_run.hpp"
+#include "actors/run/data_memory.hpp"
+#include "policy/format/hf_folder.hpp"
 
 namespace warpsmith::actors {
+namespace {
+
+/// Before data is read or written: whether the learner's GPU is there and large enough.
+Result<void> check_data_stage(const RunConfig& config) {
+  if (samples(config.run.stage) || config.learner.device == ComputeDevice::cpu) return {};
+  const auto model = policy::read_hf_config(config.model.folder);
+  if (!model) return tl::unexpected(model.error());
+  return check_data_gpu_here(config, data_stage_memory(config, *model));
+}
+
+}  // namespace
 
 StageEnd run_stage(const RunConfig& config, const RunPlace& place, const Output& output) {
+  if (auto fits = check_data_stage(config); !fits) return failed_stage(fits.error());
   switch (config.run.stage) {
     case Stage::sft:
       return run_sft(config, place, output);

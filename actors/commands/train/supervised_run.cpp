@@ -42,7 +42,7 @@ class Supervised final : public DataStage {
 Result<void> save_model(const policy::SftStage& stage, const RunConfig& config,
                         const fs::path& to) {
   return replace_files(to, [&](const fs::path& folder) {
-    return policy::save_hf_model(folder, stage.model(), config.model.folder);
+    return policy::export_hf_model(folder, stage.model(), config.model.folder);
   });
 }
 

@@ -8,7 +8,7 @@
 namespace warpsmith::actors {
 
 /// Fine-tunes, and saves the model into the run folder's model/ and, at the end, into
-/// `sft.export_to`.
+/// `sft.export_to`, in the type of the weights in model.folder; checkpoints have float32.
 StageEnd run_supervised(policy::SftStage stage, const DataRun& run, const RunPaths& paths);
 
 }  // namespace warpsmith::actors

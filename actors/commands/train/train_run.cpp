@@ -67,9 +67,9 @@ Result<RunInputs> read_inputs(const RunConfig& config, const std::filesystem::pa
   if (!inputs) return inputs;
   if (auto apart = check_held_out(*inputs); !apart) return tl::unexpected(apart.error());
   adapt_to_stage(*inputs);
+  const MemoryBudget budget = memory_budget(config, inputs->model, inputs->learns);
+  if (auto fits = check_gpus_here(config, budget); !fits) return tl::unexpected(fits.error());
   if (!inputs->learns) return inputs;
-  const MemoryBudget budget = memory_budget(config, inputs->model);
-  if (auto fits = check_gpu_here(config, budget); !fits) return tl::unexpected(fits.error());
   add_random_weights(*inputs);
   if (auto added = add_critic(*inputs); !added) return tl::unexpected(std::move(added.error()));
   return inputs;
@@ -180,7 +180,7 @@ StageEnd run_training(const RunConfig& config, const RunPlace& place, const Outp
   auto tap = tap_of(config, paths, session->origin.version.incarnation);
   if (!tap) return failed_stage(tap.error());
   const LoopResult loop = run_tree({*inputs, std::move(*tap)}, signals, output);
-  if (loop.end == LoopEnd::stopped || (*inputs)->end->asked()) {
+  if (loop.end != LoopEnd::finished || (*inputs)->end->asked()) {
     std::cerr << "resume with: ./warpsmith train --resume " << resumable(place, paths.folder)
               << '\n';
   }

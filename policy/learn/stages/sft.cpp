@@ -52,6 +52,10 @@ Result<void> check(const std::vector<Conversation>& conversations, int64_t vocab
 
 }  // namespace
 
+int64_t SftStage::pack_tokens(ComputeDevice device) {
+  return device == ComputeDevice::cuda ? pack_tokens_gpu : pack_tokens_cpu;
+}
+
 Result<SftStage> SftStage::make(const SftConfig& config, Transformer model,
                                 std::vector<Conversation> conversations, uint64_t seed) {
   if (auto r = check(conversations, model.config().vocab); !r) return tl::unexpected(r.error());
@@ -89,7 +93,8 @@ SftStage::Sum SftStage::run(const std::vector<size_t>& indices) const {
   Sum sum;
   std::vector<MaskedTokens> pack;
   int64_t packed = 0;
-  const int64_t most = model_.weights().embed.is_cuda() ? pack_tokens_gpu : pack_tokens_cpu;
+  const bool gpu = model_.weights().embed.is_cuda();
+  const int64_t most = pack_tokens(gpu ? ComputeDevice::cuda : ComputeDevice::cpu);
   const auto flush = [&] {
     if (pack.empty()) return;
     const ActionPack plan = plan_actions(pack);

@@ -33,6 +33,9 @@ struct SftReport {
 /// Owns the model during training. The same calls give the same weights.
 class SftStage {
  public:
+  /// Of one forward pass, if no conversation is longer.
+  static int64_t pack_tokens(ComputeDevice device);
+
   /// Conversations that exceed the context or have no action token after the first token are left
   /// out. `invalid_argument` if none is left, or for a token beyond the vocabulary.
   static Result<SftStage> make(const SftConfig& config, Transformer model,

@@ -21,8 +21,6 @@
 namespace warpsmith::policy {
 namespace {
 
-constexpr int64_t value_pack_tokens =
-    2048;  // of one forward pass; more would not fit into the cache
 constexpr double largest_gradient = 1.0;
 constexpr const char* state_file = "optimizer.safetensors";
 
@@ -104,7 +102,7 @@ std::vector<ValueStage::Pack> ValueStage::packs_of(const std::vector<size_t>& in
   int64_t packed = 0;
   for (const size_t i : indices) {
     const int64_t size = examples_[i].held.useful_length();
-    if (packs.empty() || packed + size > value_pack_tokens) {
+    if (packs.empty() || packed + size > pack_tokens) {
       packs.emplace_back();
       packed = 0;
     }

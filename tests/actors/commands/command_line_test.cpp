@@ -178,6 +178,29 @@ TEST(CommandLineTest, ADryRunShowsTheTreeWithoutAGpu) {
   }
 }
 
+TEST(CommandLineTest, ADryRunRefusesAGeneratorOnAGpuThatIsNotThere) {
+  if (cuda::Driver::load()) GTEST_SKIP() << "this machine has a driver: the run may fit";
+  for (const char* stage : {"run.stage=agentic", "run.stage=collect"}) {
+    const Answer answer = run({"train", "configs/quickstart.toml", "--dry-run", "--set", stage,
+                               "--set", "generator.device=cuda"});
+    EXPECT_EQ(answer.code, ExitCode::bad_input) << stage;
+    EXPECT_THAT(answer.err, HasSubstr("generator.device: expected \"cpu\"")) << stage;
+  }
+}
+
+TEST(CommandLineTest, ADryRunOfADataStageShowsItsMemoryAndChecksItsDevice) {
+  const Answer here = run({"train", "configs/quickstart-sft.toml", "--dry-run"});
+  EXPECT_EQ(here.code, ExitCode::success) << here.err;
+  EXPECT_THAT(here.out, HasSubstr("of tensors (parameters with their state "));
+  EXPECT_THAT(here.out, HasSubstr("activations of the longest pack "));
+  if (cuda::Driver::load()) GTEST_SKIP() << "this machine has a driver: the stage may fit";
+  const Answer away =
+      run({"train", "configs/quickstart-sft.toml", "--dry-run", "--set", "learner.device=cuda"});
+  EXPECT_EQ(away.code, ExitCode::bad_input);
+  EXPECT_THAT(away.out, HasSubstr(" of GPU 0 (parameters"));
+  EXPECT_THAT(away.err, HasSubstr("learner.device: expected \"cpu\""));
+}
+
 TEST(CommandLineTest, WithoutAGpuTrainingOnGpusEndsWithOneMessage) {
   if (cuda::Driver::load()) GTEST_SKIP() << "this machine has a driver: training would begin";
   using Line = std::pair<const char*, std::string>;  // command, contract

@@ -2,6 +2,8 @@
 // The learner with its real trainer, a stand-in ledger and a stand-in weight store.
 #include "actors/learner/learner.hpp"
 
+#include <limits>
+
 #include "actors/learner/learner_settings.hpp"
 #include "tests/actors/run/run_fixture.hpp"
 #include "tests/actors/stand_ins.hpp"
@@ -81,6 +83,18 @@ TEST_F(LearnerTest, CheckpointRequestedWithinAStepFinishesThatStep) {
   self_->request(actor, seconds{10}, atom::checkpoint_v)
       .receive([](const std::string& made) { EXPECT_TRUE(made.ends_with("step-1")) << made; },
                [&](const caf::error& error) { ADD_FAILURE() << system_.render(error); });
+}
+
+TEST_F(LearnerTest, SegmentsThatAreAllRefusedEndIt) {
+  const LearnerActor actor = start({"learner.max_skipped=2"});
+  for (const TrajectoryId id : {1, 2}) {
+    Segment segment = segment_of(id);
+    segment.log_probs.back() = std::numeric_limits<float>::quiet_NaN();
+    self_->send(actor, segment);
+  }
+  self_->request(actor, seconds{10}, atom::status_v)
+      .receive([](const ActorStatus&) { ADD_FAILURE() << "goes on without an end"; },
+               [](const caf::error&) {});
 }
 
 TEST_F(LearnerTest, WorkWaitsForTheEndOfAMeasurement) {

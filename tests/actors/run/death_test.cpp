@@ -59,6 +59,26 @@ TEST_F(RestartTest, CauseOfTheEndReachesTheUserAndTheRecord) {
   EXPECT_EQ(events->front().kind, "give_up");
 }
 
+TEST_F(RestartTest, ALostGpuEndsTheRunAtOnceAndTheRunResumes) {
+  fault = std::make_unique<FaultTap>(Fault{"generator-0", "step", 60, false, /*device=*/true});
+  const std::string end = run_whole(config());
+  EXPECT_EQ(end.find("failed: generator-0 ended: cuLaunchKernel: scripted loss; this process has "
+                     "lost its GPU"),
+            0U)
+      << end;
+  EXPECT_EQ(gauges["restarts"], 0) << "no restart in this process can help";
+  EXPECT_TRUE(summary().law_holds());
+  fault.reset();
+  {
+    auto session = resume_run(config(), folder.path() / "run", "{}");
+    ASSERT_TRUE(session) << session.error().message;
+    EXPECT_EQ(run(inputs_of(config(), *session), UINT64_MAX), "done");
+  }
+  EXPECT_EQ(summary().admitted, 24U);
+  EXPECT_EQ(summary().in_flight, 0U);
+  EXPECT_TRUE(summary().law_holds());
+}
+
 /// `run` returns only when the actor system has no actor left.
 TEST_F(RestartTest, ChildrenEndWithASupervisorThatThrows) {
   fault = std::make_unique<FaultTap>(Fault{"supervisor", "tick", 2});

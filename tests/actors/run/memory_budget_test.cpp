@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "actors/run/data_memory.hpp"
 #include "policy/format/hf_folder.hpp"
 
 namespace warpsmith::actors {
@@ -15,12 +16,17 @@ constexpr int64_t gib = int64_t{1} << 30;
 constexpr int64_t h200 = 139 * gib;
 constexpr int64_t h100 = 79 * gib;
 
-/// The end of the refusal; empty if the run fits.
-std::string refusal(int64_t total, const std::vector<std::string>& overrides) {
+/// The refusal on GPUs of these sizes; empty if the run fits.
+std::string refusal_on(const std::vector<int64_t>& sizes, const std::vector<std::string>& overrides,
+                       bool learns = true) {
   const auto config = load_run_config("configs/h200-128k.toml", overrides).value();
   const auto model = policy::read_hf_config(config.model.folder).value();
-  const auto fits = check_learner_gpu(config, memory_budget(config, model), total);
+  const auto fits = check_gpus(config, memory_budget(config, model, learns), sizes);
   return fits ? "" : fits.error().message;
+}
+
+std::string refusal(int64_t total, const std::vector<std::string>& overrides) {
+  return refusal_on({total}, overrides);
 }
 
 TEST(MemoryBudgetTest, TheLongRunFitsAnH200) {
@@ -40,6 +46,61 @@ TEST(MemoryBudgetTest, ARefusalNamesTheNumberToLower) {
   EXPECT_THAT(refusal(h100, {}), Not(HasSubstr("add \"layer_inputs\"")));
   const std::string one = refusal(h200, {"learner.max_held=50GiB"});
   EXPECT_THAT(one, HasSubstr("lower learner.max_held to at most "));
+}
+
+TEST(MemoryBudgetTest, EveryRankHasAGpuThatHoldsIt) {
+  const std::vector<std::string> two{"learner.gpus=2"};
+  EXPECT_EQ(refusal_on({h200, h200}, two), "");
+  EXPECT_THAT(refusal_on({h200, 20 * gib}, two), HasSubstr("learner.gpu: GPU 1 has 20.0 GiB"));
+  EXPECT_THAT(refusal_on({h200, 20 * gib}, two), Not(HasSubstr("learner.max_held")))
+      << "only the first rank keeps prefixes";
+  EXPECT_THAT(refusal_on({h200}, two), HasSubstr("learner.gpu: expected less than 1"));
+}
+
+TEST(MemoryBudgetTest, AGeneratorOnAGpuOfItsOwnIsChecked) {
+  const std::vector<std::string> apart{"generator.gpu=1"};
+  EXPECT_EQ(refusal_on({h200, h100}, apart), "");
+  EXPECT_THAT(refusal_on({h200, 2 * gib}, apart), HasSubstr("generator.gpu: GPU 1 has 2.0 GiB"));
+  EXPECT_THAT(refusal_on({h200}, apart), HasSubstr("generator.gpu: expected less than 1"));
+}
+
+TEST(MemoryBudgetTest, WithoutALearnerOnlyTheGeneratorCounts) {
+  EXPECT_EQ(refusal_on({h100}, {}, /*learns=*/false), "");
+  const std::string big = refusal_on({h100}, {"generator.cache_tokens=2000000"}, false);
+  EXPECT_THAT(big, HasSubstr("generator.gpu: GPU 0 has 79.0 GiB"));
+  EXPECT_THAT(big, HasSubstr("lower generator.cache_tokens to at most "));
+  EXPECT_THAT(big, Not(HasSubstr("learner")));
+  EXPECT_EQ(refusal_on({}, {"generator.device=cpu"}, false), "");
+}
+
+TEST(MemoryBudgetTest, SandboxesThatShareTheGpuOfTheGeneratorCount) {
+  EXPECT_NE(refusal_on({h100}, {"sandbox.count=100"}, false), "");
+}
+
+/// The refusal of a stage that learns from given data; empty if it fits.
+std::string data_refusal(int64_t total, std::vector<std::string> overrides) {
+  overrides.insert(overrides.end(), {"learner.device=cuda", "sft.data=any.jsonl"});
+  const auto config = load_run_config("configs/h200-128k.toml", overrides).value();
+  const auto model = policy::read_hf_config(config.model.folder).value();
+  const auto fits = check_data_gpu(config, data_stage_memory(config, model), {total});
+  return fits ? "" : fits.error().message;
+}
+
+TEST(DataMemoryTest, ASupervisedStageIsComparedWithItsGpu) {
+  EXPECT_EQ(data_refusal(h100, {"run.stage=sft"}), "");
+  const std::string small = data_refusal(20 * gib, {"run.stage=sft"});
+  EXPECT_THAT(small, HasSubstr("learner.gpu: GPU 0 has 20.0 GiB, and the stage needs "));
+  EXPECT_THAT(small, HasSubstr("the parameters alone do not fit: use a smaller model"));
+  EXPECT_THAT(data_refusal(h100, {"run.stage=sft", "sft.context=1000000", "learner.offload=[]"}),
+              HasSubstr("lower sft.context and sft.batch_tokens, or add \"layer_inputs\""));
+}
+
+TEST(DataMemoryTest, ACriticOfItsOwnCanBeSharedInstead) {
+  EXPECT_THAT(data_refusal(40 * gib, {"run.stage=value", "agent.max_tokens=4096"}),
+              HasSubstr("set learner.critic.kind = \"shared\""));
+  EXPECT_EQ(data_refusal(40 * gib, {"run.stage=value", "agent.max_tokens=4096",
+                                    "learner.critic.kind=shared"}),
+            "");
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "actors/run/run_spawners.hpp"
 #include "actors/sandbox/sandbox.hpp"
 #include "actors/supervisor/supervisor_settings.hpp"
+#include "runtime/cuda/device_error.hpp"
 #include "runtime/run/run_queries.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -28,6 +29,7 @@ struct Fault {
   std::string handler;
   int nth = 1;
   bool in_call = false;  // while the sandbox's worker has a call in hand
+  bool device = false;   // as a backend throws whose GPU is gone
 };
 
 /// Throws in the handler of the fault.
@@ -40,6 +42,7 @@ class FaultTap : public Tap {
     if (++seen_ < fault_.nth) return;
     fired_ = true;
     changed_.notify_all();
+    if (fault_.device) throw cuda::DeviceError("cuLaunchKernel: scripted loss", 999);
     throw std::runtime_error("scripted death");
   }
   bool wait() {

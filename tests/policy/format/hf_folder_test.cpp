@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 
 #include "policy/format/config_json.hpp"
@@ -153,6 +154,24 @@ TEST_F(HfFolderTest, TruncatedWeightsAreRefused) {
   expect_refused(ErrorCode::parse_failed, "truncated");
 }
 
+TEST_F(HfFolderTest, NumbersThatAreNotFiniteAreRefused) {
+  fs::copy(golden + "qwen3/config.json", folder_ / "config.json");
+  for (const auto type : {at::kFloat, at::kBFloat16}) {
+    for (const double bad : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
+      auto tensors = read_safetensors(golden + "qwen3/model.safetensors");
+      at::Tensor& tensor = tensors->at("model.layers.1.mlp.down_proj.weight");
+      tensor = tensor.to(type, /*non_blocking=*/false, /*copy=*/true);
+      tensor.narrow(0, 1, 2).narrow(1, 0, 1).fill_(bad);
+      ASSERT_TRUE(write_safetensors(folder_ / "model.safetensors", *tensors));
+      expect_refused(ErrorCode::parse_failed,
+                     folder_.string() +
+                         ": tensor \"model.layers.1.mlp.down_proj.weight\": expected finite "
+                         "numbers, got 2 of " +
+                         std::to_string(tensor.numel()));
+    }
+  }
+}
+
 TEST_F(HfFolderTest, SavedModelIsTheSame) {
   for (const char* name : {"llama", "llama3_scaled", "llama_linear_bias", "qwen2", "qwen3"}) {
     const auto model = load_hf_model(golden + name);
@@ -176,6 +195,35 @@ TEST_F(HfFolderTest, SavedModelKeepsItsType) {
   const auto again = load_hf_model(folder_, at::kBFloat16);
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_TRUE(again->weights().embed.equal(narrow.weights().embed));
+}
+
+TEST_F(HfFolderTest, ExportedModelHasTheTypeOfTheOneItCameFrom) {
+  const auto wide = load_hf_model(golden + "qwen3");
+  ASSERT_TRUE(wide) << wide.error().message;
+  for (const at::ScalarType type : {at::kBFloat16, at::kHalf, at::kFloat}) {
+    const fs::path from = folder_ / "from";
+    const fs::path to = folder_ / "to";
+    for (const fs::path& folder : {from, to}) fs::create_directories(folder);
+    ASSERT_TRUE(save_hf_model(from, {wide->config(), wide->weights().converted(type)}));
+    const auto trained = load_hf_model(from);
+    ASSERT_TRUE(trained) << trained.error().message;
+    ASSERT_EQ(trained->weights().embed.scalar_type(), at::kFloat);
+    const auto exported = export_hf_model(to, *trained, from);
+    ASSERT_TRUE(exported) << exported.error().message;
+    EXPECT_EQ(file_text(to / "model.safetensors"), file_text(from / "model.safetensors"));
+    EXPECT_EQ(file_text(to / "config.json"), file_text(from / "config.json"));
+  }
+}
+
+TEST_F(HfFolderTest, ModelThatBeganRandomIsExportedInFloat32) {
+  fs::copy(golden + "qwen3/config.json", folder_ / "config.json");
+  RandomStream random(1, "weights");
+  const auto model = make_hf_model(folder_, random);
+  ASSERT_TRUE(model) << model.error().message;
+  const fs::path to = folder_ / "to";
+  fs::create_directory(to);
+  ASSERT_TRUE(export_hf_model(to, *model, folder_));
+  EXPECT_EQ(json_file(to / "config.json")["torch_dtype"], "float32");
 }
 
 TEST_F(HfFolderTest, RandomModelFollowsItsConfig) {

@@ -48,6 +48,33 @@ TEST(LearnerMemoryTest, AdaptersReplaceTheStateOfThePolicyOnly) {
             expected + 18 * model.parameter_count());
 }
 
+TEST(DataStageMemoryTest, CountsWhatEachStageTrains) {
+  const int64_t count = tiny_config().parameter_count();
+  LearnerConfig config;
+  EXPECT_EQ(plan_policy_fitting(tiny_config(), config, 64).parameters, 16 * count);
+  config.critic.kind = CriticKind::shared;
+  EXPECT_EQ(plan_critic_fitting(tiny_config(), config, 64).parameters, 4 * count);
+  config.critic.kind = CriticKind::separate;
+  EXPECT_EQ(plan_critic_fitting(tiny_config(), config, 64).parameters, 24 * count);
+  config.device = ComputeDevice::cuda;
+  EXPECT_EQ(plan_policy_fitting(tiny_config(), config, 64).parameters, 18 * count);
+  EXPECT_EQ(plan_critic_fitting(tiny_config(), config, 64).parameters, 28 * count);
+}
+
+TEST(DataStageMemoryTest, ActivationsGrowWithThePackOnEachDevice) {
+  LearnerConfig config;
+  for (const ComputeDevice device : {ComputeDevice::cpu, ComputeDevice::cuda}) {
+    config.device = device;
+    const auto plan = [&](int64_t pack) {
+      return plan_policy_fitting(tiny_config(), config, pack).activations;
+    };
+    EXPECT_GT(plan(1000), 0);
+    EXPECT_GT(plan(20'000), 5 * plan(1000));
+  }
+  config.offload = {"layer_inputs"};
+  EXPECT_GT(plan_policy_fitting(tiny_config(), config, 1000).host, 0);
+}
+
 class LongMemoryTest : public testing::Test {
  protected:
   LongMemoryTest() {

@@ -5,8 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
+#include "runtime/no_log_probs.hpp"
 #include "tests/policy/learn/tiny_world.hpp"
 
 namespace warpsmith::policy {
@@ -242,6 +244,43 @@ TEST(TrainerTest, UpdatesWithNumbersThatAreNotFiniteAreSkippedAndThenStopTheRun)
       << second.halt->message;
   EXPECT_NE(second.halt->message.find("weights are not finite"), std::string::npos)
       << second.halt->message;
+}
+
+/// A prompt token, then one that was sampled with that log-probability.
+Segment sampled_with(TrajectoryId id, float log_prob, PolicyVersion version) {
+  return {id, 0, {8, 0}, {0, 1}, {0, log_prob}, {{}, version}};
+}
+
+TEST(TrainerTest, SegmentsWithoutFiniteLogProbabilitiesStopTheRun) {
+  TrainerSetup setup = tiny_setup();
+  setup.learner.max_skipped = 2;
+  Trainer trainer = tiny_trainer(setup);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const auto refused = trainer.observe(sampled_with(1, nan, {1, 7}));
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("token 1 has log-probability nan under the weights of "
+                                         "step 7; expected a finite number"),
+            std::string::npos)
+      << refused.error().message;
+  ASSERT_TRUE(trainer.observe(sampled_with(2, -1, {1, 7})));
+  ASSERT_FALSE(trainer.observe(sampled_with(3, nan, {1, 7})));
+  EXPECT_FALSE(trainer.halt()) << "not in a row";
+  Segment next = sampled_with(3, -1, {1, 7});
+  next.number = 1;
+  ASSERT_FALSE(trainer.observe(next)) << "its trajectory was forgotten";
+  EXPECT_FALSE(trainer.halt()) << "the gap follows from the refusal";
+  ASSERT_FALSE(trainer.observe(sampled_with(4, -HUGE_VALF, {1, 7})));
+  ASSERT_TRUE(trainer.halt());
+  EXPECT_NE(trainer.halt()->message.find("2 segments in a row were refused"), std::string::npos)
+      << trainer.halt()->message;
+}
+
+TEST(TrainerTest, TokensOfABrainAreRefusedAsSuch) {
+  Trainer trainer = tiny_trainer(tiny_setup());
+  const auto refused = trainer.observe(sampled_with(1, unknown_log_prob, no_weights));
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("a [brain] gave it"), std::string::npos)
+      << refused.error().message;
 }
 
 TEST(TrainerTest, FlushCompletesTheStepEarly) {

@@ -6,6 +6,7 @@
 
 #include "actors/commands/eval/suite/suite_records.hpp"
 #include "actors/commands/stack.hpp"
+#include "actors/run/memory_budget.hpp"
 #include "actors/run/run_session.hpp"
 #include "actors/sandbox/service_backend.hpp"
 #include "actors/sandbox/slot_cores.hpp"
@@ -90,6 +91,10 @@ Result<SuiteRun> sample_suite(const SuiteSampling& prepared, const RunTreeUntilD
   if (!inputs) return tl::unexpected(std::move(inputs.error()));
   if (auto same = check_tasks(prepared.plan, inputs->tasks); !same) {
     return tl::unexpected(std::move(same.error()));
+  }
+  const MemoryBudget budget = memory_budget(prepared.config, inputs->model, /*learns=*/false);
+  if (auto fits = check_gpus_here(prepared.config, budget); !fits) {
+    return tl::unexpected(fits.error());
   }
   inputs->learns = false;
   inputs->judged = prepared.judged;

@@ -6,6 +6,7 @@
 
 #include "policy/generate/cpu/cpu_engine.hpp"
 #include "tests/support/small_models.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -19,7 +20,7 @@ constexpr int64_t sessions = 2;
 /// An engine of two slots and 512 tokens a sequence.
 class EngineLoopTest : public testing::Test {
  protected:
-  static Result<std::unique_ptr<EngineLoop>> start(int64_t queue) {
+  static Result<std::unique_ptr<EngineLoop>> start(int64_t queue, SharedGpu shared = {}) {
     const EngineMaker make = []() -> Result<std::unique_ptr<policy::Engine>> {
       const auto model = policy::test::small_model(policy::Family::llama);
       auto engine = policy::make_cpu_engine(
@@ -28,7 +29,7 @@ class EngineLoopTest : public testing::Test {
       if (engine) (*engine)->load({}, model.weights());
       return engine;
     };
-    return EngineLoop::start(make, {.sessions = sessions, .queue = queue});
+    return EngineLoop::start(make, {.sessions = sessions, .queue = queue}, std::move(shared));
   }
   static EngineRequest request(int32_t tokens, uint64_t seed = 1) {
     EngineRequest request{.whole = true, .new_tokens = {1, 2, 3}};
@@ -117,6 +118,25 @@ TEST_F(EngineLoopTest, StoppingFailsWhatRunsAndWhatWaits) {
   loop->stop();
   EXPECT_TRUE(channel->failure());
   EXPECT_EQ(loop->status().failure, "") << "stopping is no failure";
+}
+
+TEST_F(EngineLoopTest, StepsWaitForTheEndOfAMeasurementAndGiveWayToTheNext) {
+  const test_support::TemporaryFolder leases;
+  const auto lease = [&] {
+    return DeviceLease::acquire(leases.path().string(), "gpu", Deadline::after(seconds{20}));
+  };
+  const auto loop = start(8, {.device = "gpu", .folder = leases.path().string()}).value();
+  auto measuring = std::make_optional(lease().value());
+  const auto channel = loop->submit({request(400)}).value();
+  EXPECT_TRUE(channel->take(Deadline::after(std::chrono::milliseconds{100})).empty());
+  EXPECT_FALSE(channel->failure());
+  EXPECT_FALSE(loop->status().stuck) << "it waits";
+  measuring.reset();
+  ASSERT_FALSE(channel->take(Deadline::after(seconds{30})).empty());
+  EXPECT_TRUE(lease()) << "between two steps";
+  EXPECT_FALSE(read(*channel).empty()) << "and goes on afterwards";
+  EXPECT_TRUE(idle(*loop));
+  EXPECT_TRUE(lease()) << "an idle loop keeps no measurement out";
 }
 
 TEST_F(EngineLoopTest, AnEngineThatCannotBeMadeIsAnError) {

@@ -4,8 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 
+#include "policy/format/safetensors.hpp"
 #include "policy/learn/critic_folder.hpp"
 #include "policy/learn/trainer.hpp"
 #include "tests/policy/learn/tiny_world.hpp"
@@ -194,6 +196,20 @@ TEST_F(CriticFolderTest, AnotherShapeIsRefusedWithFileAndRemedy) {
   const std::string text = error(deeper, CriticKind::separate);
   EXPECT_THAT(text, testing::HasSubstr(folder_.path().string()));
   EXPECT_THAT(text, testing::HasSubstr("set learner.critic.folder to a critic of this model"));
+}
+
+TEST_F(CriticFolderTest, AHeadThatIsNotFiniteIsRefused) {
+  make(CriticKind::shared);
+  const auto file = folder_.path() / "value_head.safetensors";
+  auto head = read_safetensors(file);
+  ASSERT_TRUE(head) << head.error().message;
+  at::Tensor bias = head->at("score.bias").clone();
+  head->at("score.bias") = bias.fill_(std::nan(""));
+  ASSERT_TRUE(write_safetensors(file, *head));
+  EXPECT_THAT(
+      error(tiny_config(), CriticKind::shared),
+      testing::HasSubstr("value head: tensor \"score.bias\": expected finite numbers, got 1 "
+                         "of 1"));
 }
 
 TEST_F(CriticFolderTest, ASeparateCriticNeedsABody) {

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// A chain that is stopped while its stage makes the last step.
+#include "actors/commands/train/chain_run.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "runtime/environment.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+namespace fs = std::filesystem;
+
+class ChainRunTest : public ::testing::Test {
+ protected:
+  ChainRunTest() {
+    ::setenv("WARPSMITH_PYTHON", "/bin/sh", 1);
+    std::ofstream{root_.path() / "data.jsonl"}
+        << R"({"task_id": "t", "messages": [{"role": "user", "content": "say"}, )"
+        << R"({"role": "assistant", "content": "it is", "train": true}]})" << '\n';
+    std::ofstream{root_.path() / "script"}
+        << "cp " << (root_.path() / "data.jsonl").string() << " \"$4\"; kill -INT $PPID";
+    std::ofstream{file()} << "[run]\nseed = 1\nstages = [\"sft\", \"more\"]\nname = \"chain\"\nfolder = '"
+                          << root_.path().string() << "'\n[model]\nfolder = '"
+                          << fs::absolute("configs/policy/tiny").string()
+                          << "'\nweights = \"random\"\n[synthesis]\ntasks = ['"
+                          << fs::absolute("configs/tasks/cpu/train").string()
+                          << "']\n[sft]\nbatch_tokens = 1024\ncontext = 512\n"
+                             "[stage.sft]\nsft.script = \"script\"\n"
+                             "[stage.more]\nrun.stage = \"sft\"\nsft.data = \"data.jsonl\"\n";
+  }
+  ~ChainRunTest() override { ::setenv("WARPSMITH_PYTHON", python_.c_str(), 1); }
+
+  fs::path file() const { return root_.path() / "chain.toml"; }
+  fs::path stages() const { return root_.path() / "chain" / "stages"; }
+  ExitCode run(const std::string& resume = "") const {
+    const auto config = load_run_config(file(), {});
+    if (!config) throw std::runtime_error(config.error().message);
+    return run_chain(*config, {resume.empty() ? file().string() : "", resume}, {.quiet = true}, {});
+  }
+
+  std::string python_ = python_interpreter().string();
+  test_support::TemporaryFolder root_;
+};
+
+TEST_F(ChainRunTest, AStopInTheLastStepOfAStageStartsNoOtherStage) {
+  ASSERT_EQ(run(), ExitCode::success);
+  EXPECT_TRUE(fs::exists(stages() / "1-sft.json"));
+  EXPECT_FALSE(fs::exists(stages() / "2-more"));
+  const fs::path model = stages() / "1-sft" / "model";
+  fs::rename(model, root_.path() / "model");
+  EXPECT_NE(run((root_.path() / "chain").string()), ExitCode::success) << "its model is missing";
+  fs::rename(root_.path() / "model", model);
+  ASSERT_EQ(run((root_.path() / "chain").string()), ExitCode::success);
+  EXPECT_TRUE(fs::exists(stages() / "2-more.json"));
+  EXPECT_TRUE(fs::exists(root_.path() / "chain" / "table.txt"));
+}
+
+}  // namespace
+}  // namespace warpsmith::actors
