@@ -15,7 +15,12 @@ std::string name_of(int gpu) {
   const auto driver = cuda::Driver::load();
   const auto gpus = driver ? driver->gpus() : tl::unexpected(driver.error());
   if (!gpus) throw ActorFailure(gpus.error());
-  return gpu_device(gpus->at(static_cast<size_t>(gpu)));
+  if (gpu >= std::ssize(*gpus)) {
+    throw ActorFailure(
+        {ErrorCode::unsupported, "GPU " + std::to_string(gpu) + ": expected less than " +
+                                     std::to_string(gpus->size()) + ", the number of GPUs here"});
+  }
+  return gpu_device((*gpus)[static_cast<size_t>(gpu)]);
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <exception>
 #include <utility>
 
+#include "actors/protocol/errors.hpp"
+
 namespace warpsmith::actors {
 namespace {
 
@@ -97,9 +99,13 @@ void EngineLoop::run(const EngineMaker& make) {
 
 /// The weights are copied to the GPU here, too.
 Result<std::unique_ptr<policy::Engine>> EngineLoop::make_in_turn(const EngineMaker& make) {
-  share_ = open_share(shared_);
-  const ShareTurn turn{share_, patience};
-  return make();
+  try {
+    share_ = open_share(shared_);
+    const ShareTurn turn{share_, patience};
+    return make();
+  } catch (const ActorFailure& failure) {
+    return fail("engine on a GPU", failure.error());
+  }
 }
 
 bool EngineLoop::open_engine(const EngineMaker& make) {

@@ -49,11 +49,11 @@ TEST(MemoryBudgetTest, ARefusalNamesTheNumberToLower) {
 }
 
 TEST(MemoryBudgetTest, EveryRankHasAGpuThatHoldsIt) {
-  const std::vector<std::string> two{"learner.gpus=2"};
+  const std::vector<std::string> two{"learner.gpus=2", "learner.forwards=at_use",
+                                     "learner.offload=[\"layer_inputs\"]"};
   EXPECT_EQ(refusal_on({h200, h200}, two), "");
   EXPECT_THAT(refusal_on({h200, 20 * gib}, two), HasSubstr("learner.gpu: GPU 1 has 20.0 GiB"));
-  EXPECT_THAT(refusal_on({h200, 20 * gib}, two), Not(HasSubstr("learner.max_held")))
-      << "only the first rank keeps prefixes";
+  EXPECT_THAT(refusal_on({h200, 20 * gib}, two), HasSubstr("kept prefixes 0.0 GiB"));
   EXPECT_THAT(refusal_on({h200}, two), HasSubstr("learner.gpu: expected less than 1"));
 }
 
@@ -77,30 +77,28 @@ TEST(MemoryBudgetTest, SandboxesThatShareTheGpuOfTheGeneratorCount) {
   EXPECT_NE(refusal_on({h100}, {"sandbox.count=100"}, false), "");
 }
 
-/// The refusal of a stage that learns from given data; empty if it fits.
-std::string data_refusal(int64_t total, std::vector<std::string> overrides) {
-  overrides.insert(overrides.end(), {"learner.device=cuda", "sft.data=any.jsonl"});
-  const auto config = load_run_config("configs/h200-128k.toml", overrides).value();
+/// The refusal of a stage that learns from given data, on the learner's GPU; empty if it fits.
+std::string data_refusal(int64_t total, Stage stage, const std::vector<std::string>& overrides) {
+  auto config = load_run_config("configs/h200-128k.toml", overrides).value();
+  config.run.stage = stage;
   const auto model = policy::read_hf_config(config.model.folder).value();
   const auto fits = check_data_gpu(config, data_stage_memory(config, model), {total});
   return fits ? "" : fits.error().message;
 }
 
 TEST(DataMemoryTest, ASupervisedStageIsComparedWithItsGpu) {
-  EXPECT_EQ(data_refusal(h100, {"run.stage=sft"}), "");
-  const std::string small = data_refusal(20 * gib, {"run.stage=sft"});
+  EXPECT_EQ(data_refusal(h100, Stage::sft, {}), "");
+  const std::string small = data_refusal(20 * gib, Stage::sft, {});
   EXPECT_THAT(small, HasSubstr("learner.gpu: GPU 0 has 20.0 GiB, and the stage needs "));
   EXPECT_THAT(small, HasSubstr("the parameters alone do not fit: use a smaller model"));
-  EXPECT_THAT(data_refusal(h100, {"run.stage=sft", "sft.context=1000000", "learner.offload=[]"}),
+  EXPECT_THAT(data_refusal(h100, Stage::rft, {"sft.context=1000000", "learner.offload=[]"}),
               HasSubstr("lower sft.context and sft.batch_tokens, or add \"layer_inputs\""));
 }
 
 TEST(DataMemoryTest, ACriticOfItsOwnCanBeSharedInstead) {
-  EXPECT_THAT(data_refusal(40 * gib, {"run.stage=value", "agent.max_tokens=4096"}),
+  EXPECT_THAT(data_refusal(40 * gib, Stage::value, {}),
               HasSubstr("set learner.critic.kind = \"shared\""));
-  EXPECT_EQ(data_refusal(40 * gib, {"run.stage=value", "agent.max_tokens=4096",
-                                    "learner.critic.kind=shared"}),
-            "");
+  EXPECT_EQ(data_refusal(40 * gib, Stage::value, {"learner.critic.kind=shared"}), "");
 }
 
 }  // namespace

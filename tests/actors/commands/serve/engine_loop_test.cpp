@@ -139,6 +139,13 @@ TEST_F(EngineLoopTest, StepsWaitForTheEndOfAMeasurementAndGiveWayToTheNext) {
   EXPECT_TRUE(lease()) << "an idle loop keeps no measurement out";
 }
 
+TEST_F(EngineLoopTest, AGpuThatIsNotThereIsNamedAndRefused) {
+  const auto loop = start(8, {.gpu = 4096});
+  ASSERT_FALSE(loop);
+  EXPECT_EQ(loop.error().code, ErrorCode::unsupported);
+  EXPECT_THAT(loop.error().message, testing::StartsWith("engine on a GPU: "));
+}
+
 TEST_F(EngineLoopTest, AnEngineThatCannotBeMadeIsAnError) {
   const auto loop = EngineLoop::start(
       []() -> Result<std::unique_ptr<policy::Engine>> { throw std::runtime_error("no device"); },

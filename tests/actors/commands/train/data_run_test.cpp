@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/run/durable_file.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith::actors {
@@ -20,9 +21,9 @@ class WatchingStage final : public DataStage {
     measured_within_ += can_measure() ? 1 : 0;
     return {};
   }
-  Result<void> save(const std::filesystem::path& /*folder*/) const override {
+  Result<void> save(const std::filesystem::path& folder) const override {
     measured_between_ += can_measure() ? 1 : 0;
-    return {};
+    return write_file_durably(folder / "state", "any");
   }
   Result<void> restore(const std::filesystem::path& /*folder*/) override { return {}; }
 
