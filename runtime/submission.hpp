@@ -35,4 +35,15 @@ struct Submission {
   }
 };
 
+/// The best submission that a tool judged in an open trajectory, by the hash of its files.
+struct BestSubmission {
+  std::string hash;  // empty: none was correct
+  double rank = 0;
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(hash, rank);
+  }
+};
+
 }  // namespace warpsmith

@@ -93,8 +93,10 @@ def median_interval(values):
 
 def sample_of(db, trajectory, outcome):
     sample = {"outcome": outcome, "run": outcome == "passed", "strict": False, "trust": "", "feedback": "", "x": {}}
-    rows = db.execute("SELECT outcome, trust, feedback, evidence, record FROM verdicts WHERE trajectory = ? AND final "
-                      "ORDER BY id", (trajectory,))
+    # A trajectory that submitted less than its best has two final verdicts; the outcome is of one.
+    rows = db.execute("SELECT v.outcome, v.trust, v.feedback, v.evidence, v.record FROM verdicts v JOIN trajectories t "
+                      "ON t.id = v.trajectory AND t.source_hash = v.submission_hash WHERE t.id = ? AND v.final "
+                      "ORDER BY v.id", (trajectory,))
     for verdict, trust, feedback, evidence, record in rows:
         sample["trust"], sample["feedback"] = trust, feedback.split("\n")[0]
         if not sample["run"] or verdict != "passed":

@@ -5,11 +5,21 @@
 
 #include "actors/protocol/errors.hpp"
 #include "actors/protocol/inspect.hpp"
+#include "actors/rollout/outcome.hpp"
+#include "runtime/run/run_queries.hpp"
 
 namespace warpsmith::actors {
 namespace {
 
 constexpr std::chrono::seconds wall_time_grain{10};  // kill -9 loses at most this much
+
+BestSubmission best_of_tools(const std::vector<VerdictRow>& verdicts) {
+  BestSubmission best;
+  for (const VerdictRow& row : verdicts) {
+    if (!row.final) best = better_of(std::move(best), row.verdict);
+  }
+  return best;
+}
 
 }  // namespace
 
@@ -104,7 +114,10 @@ Result<Admission> LedgerState::recorded(TrajectoryId id) {
   if (!task) return tl::unexpected(std::move(task.error()));
   auto trajectory = source_->store.load(id);
   if (!trajectory) return tl::unexpected(std::move(trajectory.error()));
-  return Admission{true, id, std::move(*task), std::move(trajectory->segments), true, version_};
+  const auto verdicts = verdict_rows(source_->store.database(), id);
+  if (!verdicts) return tl::unexpected(verdicts.error());
+  return Admission{true, id,       std::move(*task),        std::move(trajectory->segments),
+                   true, version_, best_of_tools(*verdicts)};
 }
 
 /// The next readable orphan; unreadable ones are dropped on the way.
@@ -122,7 +135,7 @@ std::optional<Admission> LedgerState::resume_one() {
 Result<Admission> LedgerState::next_for(const Asker& asker) {
   auto id = source_->store.admit(asker.task, version_);
   if (!id) return tl::unexpected(std::move(id.error()));
-  return Admission{true, *id, asker.task, {}, false, version_};
+  return Admission{true, *id, asker.task, {}, false, version_, {}};
 }
 
 void LedgerState::watch(const caf::actor_addr& rollout) {

@@ -125,9 +125,10 @@ struct Admission {
   std::vector<Segment> segments;
   bool resumed = false;   // another rollout had it and may have left a session and a workspace
   PolicyVersion version;  // the newest at admission: older weights must not sample for it
+  BestSubmission best;    // of the recorded turns
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(granted, trajectory, task, segments, resumed, version);
+    archive(granted, trajectory, task, segments, resumed, version, best);
   }
 };
 

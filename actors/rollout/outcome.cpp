@@ -42,6 +42,12 @@ double rank_of(const Verdict& verdict) {
   return 1 + std::max(worst(verdict, &ShapeResult::speedup_eager_ci).value_or(0), 0.0);
 }
 
+BestSubmission better_of(BestSubmission best, const Verdict& newer) {
+  const double rank = rank_of(newer);
+  if (rank == 0 || rank < best.rank) return best;
+  return {newer.submission_hash, rank};
+}
+
 Outcome empty_outcome(bool truncated, double penalty) {
   Outcome outcome;
   outcome.reward = truncated ? -1.0 - penalty : -1.0;

@@ -19,4 +19,7 @@ Outcome empty_outcome(bool truncated, double penalty);
 /// speed-up over eager.
 double rank_of(const Verdict& verdict);
 
+/// The better of the best so far and a newer one; the newer one if they are equal.
+BestSubmission better_of(BestSubmission best, const Verdict& newer);
+
 }  // namespace warpsmith::actors

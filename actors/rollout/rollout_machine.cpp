@@ -62,6 +62,7 @@ RolloutCommands RolloutMachine::admitted(const Admission& admission) {
   id_ = admission.trajectory;
   step_ = admission.version.step;
   workspace_gone_ = admission.resumed;
+  if (setup_->unsubmitted == Unsubmitted::best) recorded_best_ = admission.best;
   if (!admission.segments.empty()) return resume(admission.segments);
   transcript_.add_masked(setup_->encode(prompt_));
   if (room() > 0) return begin_turn();
@@ -90,6 +91,15 @@ RolloutCommands RolloutMachine::resume(std::span<const Segment> segments) {
   return stop_acting(!agent_stopped);
 }
 
+/// Keeps the calls that a new workspace needs, and those that say which files were judged.
+void RolloutMachine::recall_call(const ParsedCall& call) {
+  ++tool_calls_;
+  const bool judged = call.name == "verify" || call.name == "profile";
+  if (sandbox::needs_repeat(call) || (judged && !recorded_best_.hash.empty())) {
+    history_.push_back(call);
+  }
+}
+
 /// Counts a recorded turn and keeps the calls that a new workspace needs. True if the agent ended
 /// its work with this turn: by no calls, or by a submission.
 bool RolloutMachine::recall(const Segment& segment) {
@@ -100,10 +110,9 @@ bool RolloutMachine::recall(const Segment& segment) {
   const auto calls = calls_in(turn);
   if (!calls) return false;
   for (const ParsedCall& call : *calls) {
-    ++tool_calls_;
-    if (sandbox::needs_repeat(call)) history_.push_back(call);
-    if (was_last && call.name == "submit" && has_changed_files())
-      return true;  // the calls after it never ran
+    recall_call(call);
+    has_submitted_ = was_last && call.name == "submit" && has_changed_files();
+    if (has_submitted_) return true;  // the calls after it never ran
   }
   return calls->empty();
 }

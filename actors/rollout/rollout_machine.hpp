@@ -122,6 +122,7 @@ class RolloutMachine {
 
   // Turns
   RolloutCommands resume(std::span<const Segment> segments);
+  void recall_call(const ParsedCall& call);
   bool recall(const Segment& segment);
   RolloutCommands begin_turn();
   RolloutCommands generate(size_t seen);
@@ -155,10 +156,14 @@ class RolloutMachine {
   RolloutCommands needs_judge(const ToolAnswer& answer);
   JudgeCommand judge();
   void keep_if_best(const Verdict& verdict);
+  void keep_recorded_best(const ToolAnswer& answer);
   bool has_changed_files() const;
 
   // The end
   RolloutCommands stop_acting(bool truncated);
+  RolloutCommands judge_best();
+  RolloutCommands final_judged(const Verdict& verdict);
+  RolloutCommands close_submitted();
   void end_acting(RolloutCommands& commands);
   RolloutCommands close(const Verdict* verdict);
   RolloutCommands drop(DropReason reason, const std::string& detail);
@@ -189,10 +194,17 @@ class RolloutMachine {
   size_t replayed_ = 0;               // of history_, while rebuilding
   bool workspace_gone_ = false;
   RolloutPhase after_rebuilding_ = RolloutPhase::running_tool;
-  EvaluateCall judged_;  // the latest request to a sandbox
-  /// The best submission that a tool found correct, since this process took the trajectory.
-  std::optional<EvaluateCall> best_;
+  EvaluateCall judged_;               // the latest request to a sandbox
+  std::optional<EvaluateCall> best_;  // the best submission that a tool found correct
   double best_rank_ = 0;
+  BestSubmission recorded_best_;  // of the turns before a resume; the rebuilding finds its files
+  bool has_submitted_ = false;    // the last recorded turn did; its verdict was not recorded
+  struct Submitted {
+    EvaluateCall call;
+    Verdict verdict;
+  };
+  /// What the agent submitted, while a better submission before it gets its final verdict.
+  std::optional<Submitted> submitted_;
 };
 
 }  // namespace warpsmith::actors

@@ -4,6 +4,7 @@
 
 #include "actors/rollout/outcome.hpp"
 #include "actors/rollout/rollout_machine.hpp"
+#include "sandbox/workspace/source_hash.hpp"
 #include "sandbox/workspace/tool_schemas.hpp"
 #include "sandbox/workspace/verdict_text.hpp"
 
@@ -23,6 +24,7 @@ RolloutCommands RolloutMachine::next_call() {
 
 RolloutCommands RolloutMachine::run_tool() {
   if (workspace_gone_) return rebuild();
+  if (phase_ == RolloutPhase::freezing && best_ && !has_submitted_) return judge_best();
   ++request_;
   if (phase_ == RolloutPhase::freezing) return {tool_call({"submit", {}})};
   return {tool_call(calls_[next_call_])};
@@ -55,12 +57,14 @@ RolloutCommands RolloutMachine::replay() {
 RolloutCommands RolloutMachine::tool_answered(const ToolAnswer& answer) {
   if (answer.turn != request_ || !is_using_workspace()) return {};
   if (phase_ == RolloutPhase::rebuilding) {
+    keep_recorded_best(answer);
     ++replayed_;
     return replay();
   }
   failures_ = 0;
   if (answer.needs_sandbox) return needs_judge(answer);
-  if (phase_ == RolloutPhase::freezing) return close(nullptr);  // no solution to judge
+  // No solution to judge, unless there was one before.
+  if (phase_ == RolloutPhase::freezing) return best_ ? judge_best() : close(nullptr);
   if (sandbox::needs_repeat(calls_[next_call_])) history_.push_back(calls_[next_call_]);
   results_.push_back(answer.text);
   ++next_call_;
@@ -87,7 +91,7 @@ RolloutCommands RolloutMachine::judged(uint32_t request, const Judgement& judgem
   if (const auto* failure = std::get_if<InfraFailure>(&judgement)) return failed(request, *failure);
   failures_ = 0;
   const Verdict& verdict = std::get<Verdict>(judgement);
-  if (phase_ == RolloutPhase::judging_final) return close(&verdict);
+  if (phase_ == RolloutPhase::judging_final) return final_judged(verdict);
   keep_if_best(verdict);
   results_.push_back(sandbox::verdict_text(judged_.request, verdict));
   ++next_call_;
@@ -103,6 +107,16 @@ void RolloutMachine::keep_if_best(const Verdict& verdict) {
   best_rank_ = rank;
 }
 
+/// A repeated `verify` or `profile` answers the files that were judged; no sandbox judges them
+/// again.
+void RolloutMachine::keep_recorded_best(const ToolAnswer& answer) {
+  const std::string& hash = recorded_best_.hash;
+  if (!answer.needs_sandbox || hash.empty() || best_) return;
+  if (sandbox::source_hash(answer.submission.files) != hash) return;
+  best_ = EvaluateCall{id_, task_.task, answer.submission, answer.request};
+  best_rank_ = recorded_best_.rank;
+}
+
 bool RolloutMachine::has_changed_files() const {
   return std::ranges::any_of(history_, sandbox::changes_files);
 }
@@ -111,6 +125,7 @@ RolloutCommands RolloutMachine::failed(uint32_t request, const InfraFailure& fai
   const bool is_asking = !over() && phase_ != RolloutPhase::waiting_for_admission;
   if (request != request_ || !is_asking) return {};
   if (failure.kind == InfraKind::task_refused || ++failures_ > setup_->infra_retries) {
+    if (submitted_) return close_submitted();
     return drop(DropReason::infrastructure, std::string(to_string(phase_)) + ": " +
                                                 std::string(to_string(failure.kind)) + ": " +
                                                 failure.detail);
@@ -163,18 +178,36 @@ RolloutCommands RolloutMachine::stop_acting(bool truncated) {
   }
   RolloutCommands commands;
   end_acting(commands);
-  if (best_) {
-    judged_ = std::move(*best_);
-    judged_.request = Request::final;
-    phase_ = RolloutPhase::judging_final;
-    commands.emplace_back(judge());
-    return commands;
-  }
   phase_ = RolloutPhase::freezing;
   // Without a call that changed files there is no solution to request.
-  std::ranges::move(has_changed_files() ? run_tool() : close(nullptr),
-                    std::back_inserter(commands));
+  RolloutCommands last = best_ ? judge_best() : has_changed_files() ? run_tool() : close(nullptr);
+  std::ranges::move(last, std::back_inserter(commands));
   return commands;
+}
+
+RolloutCommands RolloutMachine::judge_best() {
+  judged_ = *best_;
+  judged_.request = Request::final;
+  phase_ = RolloutPhase::judging_final;
+  return {judge()};
+}
+
+RolloutCommands RolloutMachine::close_submitted() {
+  judged_ = submitted_->call;
+  return close(&submitted_->verdict);
+}
+
+/// Ends the trajectory, after a second final verdict if the agent submitted less than its best.
+RolloutCommands RolloutMachine::final_judged(const Verdict& verdict) {
+  if (submitted_) {
+    const bool better = rank_of(verdict) > rank_of(submitted_->verdict);
+    return better ? close(&verdict) : close_submitted();
+  }
+  const bool is_best = !best_ || rank_of(verdict) >= best_rank_ ||
+                       judged_.submission.files == best_->submission.files;
+  if (is_best) return close(&verdict);
+  submitted_ = Submitted{judged_, verdict};
+  return judge_best();
 }
 
 void RolloutMachine::end_acting(RolloutCommands& commands) {

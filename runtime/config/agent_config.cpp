@@ -24,6 +24,7 @@ void describe(Fields& fields, AgentConfig& c) {
   fields.text("chat_template", c.chat_template);
   fields.texts("tools", c.tools, tool_names);
   fields.integer("max_turns", c.max_turns, {.low = 1, .high = 10'000});
+  fields.integer("eval_turns", c.eval_turns, {.low = 0, .high = 10'000});
   fields.integer("max_tokens", c.max_tokens, {.low = 16, .high = 1 << 24});
   fields.integer("result_tokens", c.result_tokens, {.low = 8, .high = 1 << 20});
   fields.flag("summarise", c.summarise);

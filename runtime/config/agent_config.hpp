@@ -25,10 +25,10 @@ enum class AnswerForm : uint8_t {
   files,  // one turn, no tools: the files of the solution in fenced blocks
 };
 
-/// What is judged when a trajectory ends without a submission.
+/// What is judged when a trajectory ends without a submission, or with one worse than before.
 enum class Unsubmitted : uint8_t {
-  newest,  // the files as they are then
-  best,    // the fastest files that a tool found correct; without such, as above
+  newest,  // the files as they are then, or as submitted
+  best,    // the fastest files that a tool found correct, after a resume too; else as above
 };
 
 struct AgentConfig {
@@ -40,6 +40,7 @@ struct AgentConfig {
   std::vector<std::string> tools{"bash", "read",    "write",  "edit",    "multi_edit", "glob",
                                  "grep", "compile", "verify", "profile", "todo",       "submit"};
   int64_t max_turns = 150;
+  int64_t eval_turns = 0;         // max_turns of `eval`; 0: the same
   int64_t max_tokens = 131'072;   // of a whole trajectory, prompt and tool results included
   int64_t result_tokens = 2'048;  // a longer tool result is cut in the middle
   // Near the end of max_tokens the agent writes a summary and goes on with the task and that alone;

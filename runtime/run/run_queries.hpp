@@ -38,6 +38,11 @@ Result<DurableEnd> indexed_end(RunDatabase& db);
 
 Result<Task> stored_task(RunDatabase& db, const std::string& id, const std::string& content_hash);
 Result<std::vector<VerdictRow>> verdict_rows(RunDatabase& db, TrajectoryId id);
+/// True for the verdict that the outcome is of; a trajectory that submitted less than its best has
+/// two final ones.
+inline bool is_deciding(const VerdictRow& row, const Outcome& outcome) {
+  return row.final && row.verdict.submission_hash == outcome.source_hash;
+}
 
 struct EventRow {
   std::string at, kind, actor, text;

@@ -48,6 +48,18 @@ json to_object(const GpuRecord& gpu) {
           {"arch", gpu.arch}};
 }
 
+/// The path of each field → its value; a text that is no JSON is one field.
+json fields_of(const std::string& text) {
+  const json parsed = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  return parsed.is_object() ? parsed.flatten() : json{{"/", text}};
+}
+
+std::string shown(const json& fields, const std::string& field) {
+  const auto found = fields.find(field);
+  if (found == fields.end()) return "-";
+  return found->dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
 }  // namespace
 
 StackRecord host_stack() {
@@ -74,6 +86,18 @@ std::string to_json(const StackRecord& stack) {
   object["gpus"] = json::array();
   for (const GpuRecord& gpu : stack.gpus) object["gpus"].push_back(to_object(gpu));
   return object.dump(2, ' ', false, json::error_handler_t::replace) + '\n';
+}
+
+std::vector<std::string> record_differences(const std::string& before, const std::string& now) {
+  const json old = fields_of(before), current = fields_of(now);
+  json all = old;
+  all.update(current);
+  std::vector<std::string> out;
+  for (const auto& [field, value] : all.items()) {
+    const std::string was = shown(old, field), is = shown(current, field);
+    if (was != is) out.push_back(field + ": " + was + " before, " + is + " now");
+  }
+  return out;
 }
 
 }  // namespace warpsmith

@@ -40,4 +40,7 @@ StackRecord host_stack();
 /// Pretty JSON with sorted keys: equal records give equal bytes.
 std::string to_json(const StackRecord& stack);
 
+/// "/cores: 8 before, 4 now" for each field of two such texts that differs.
+std::vector<std::string> record_differences(const std::string& before, const std::string& now);
+
 }  // namespace warpsmith

@@ -29,7 +29,7 @@ struct EvaluateRequest {
 /// Run one command line in the shell jail over a workspace folder.
 struct ShellRequest {
   std::string workspace;  // folder on the host, mounted read-write at /workspace
-  std::string command;    // for /bin/sh -c
+  std::string command;    // for bash
   uint32_t timeout_ms = 10'000;
   uint32_t output_bytes = 64U << 10U;  // of standard output and of standard error, each
   uint64_t memory_bytes = 1ULL << 30U;

@@ -55,7 +55,7 @@ Result<JobReport> JobTable::start(const JobRequest& request) {
   if (jobs_.contains(place)) {
     return fail(ErrorCode::already_exists, "job " + std::to_string(request.id) + " exists");
   }
-  auto jail = start_command(request.shell, cgroup_required_);
+  auto jail = start_command(request.shell, cgroup_required_, ShellState::read);
   if (!jail) return tl::unexpected(std::move(jail.error()));
   const Deadline end = Deadline::after(milliseconds{request.shell.timeout_ms});
   jobs_.emplace(place, Job{std::move(*jail), end, false, {}});

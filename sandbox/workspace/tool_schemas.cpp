@@ -46,8 +46,9 @@ std::vector<ToolSchema> file_tools() {
 std::vector<ToolSchema> service_tools() {
   return {
       {"bash",
-       "Runs a command line in the workspace, without network or GPU.",
-       {{"command", "string", "For /bin/sh."},
+       "Runs a command line in the workspace, without network or GPU. Working directory, exported "
+       "variables and functions stay for the next call; /tmp does not.",
+       {{"command", "string", "For bash."},
         {background, "boolean", "Starts the command as a job and answers its number.", false}}},
       {"bash_output",
        "Shows what a background job wrote since the last look, and whether it runs.",

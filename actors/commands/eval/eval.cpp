@@ -78,6 +78,14 @@ std::vector<FixedKey> keys_set_by(const EvalArguments& args) {
   return fixed;
 }
 
+/// Replaces the turns of training by those of an evaluation, if the file has any.
+Result<void> use_eval_turns(AgentConfig& agent, const EvalArguments& args) {
+  if (agent.eval_turns == 0) return {};
+  agent.max_turns = agent.eval_turns;
+  return refuse_fixed_keys(
+      args.overrides, {{"agent.max_turns", "agent.eval_turns stands in for it; give that one"}});
+}
+
 /// The configuration of an evaluation. Replaces the file's time limit, which is for training.
 Result<RunConfig> eval_config(const EvalArguments& args) {
   if (auto taken = refuse_fixed_keys(args.overrides, keys_set_by(args)); !taken) {
@@ -90,6 +98,7 @@ Result<RunConfig> eval_config(const EvalArguments& args) {
   overrides.insert(overrides.end(), args.overrides.begin(), args.overrides.end());
   auto config = load_run_config(args.config, overrides);
   if (!config) return config;
+  if (auto used = use_eval_turns(config->agent, args); !used) return tl::unexpected(used.error());
   if (!args.model.empty()) config->model.folder = args.model;
   if (!args.solutions.empty()) use_solutions(*config, args.solutions);
   if (!args.training_tasks) config->synthesis.tasks = config->synthesis.held_out;

@@ -52,7 +52,7 @@ Result<Results> results_of(RunDatabase& db, const std::vector<TrajectoryRow>& ro
     const auto verdicts = verdict_rows(db, row.id);
     if (!verdicts) return tl::unexpected(verdicts.error());
     for (const VerdictRow& one : *verdicts) {
-      if (!one.final || !one.verdict.correct() || one.verdict.shapes.empty()) continue;
+      if (!is_deciding(one, o) || !one.verdict.correct() || one.verdict.shapes.empty()) continue;
       if (one.verdict.strict) sample.strict = one.verdict.strict->passed;
       results.times[row.task_id].add(one.verdict.shapes.front());
     }

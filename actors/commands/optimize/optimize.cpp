@@ -121,11 +121,12 @@ Result<OptimizeCall> resumed_call(const OptimizeOptions& options) {
   const ResultFolder folder{absolute_path(options.resume)};
   auto settings = read_settings(folder);
   if (!settings) return tl::unexpected(std::move(settings.error()));
-  if (settings->stack != to_json(full_stack())) {
-    return fail(ErrorCode::invalid_argument,
-                options.resume +
-                    ": was judged on another machine or with other software (settings.json); times "
-                    "cannot be compared. Begin a new result folder");
+  if (const std::string now = to_json(full_stack()); settings->stack != now) {
+    std::string text = options.resume +
+                       ": was judged on another machine or with other software (settings.json); "
+                       "times cannot be compared:";
+    for (const std::string& one : record_differences(settings->stack, now)) text += "\n  " + one;
+    return fail(ErrorCode::invalid_argument, text + "\nBegin a new result folder");
   }
   if (settings->brain.empty() && !options.overrides.empty()) {
     return fail(ErrorCode::invalid_argument,

@@ -20,11 +20,9 @@ json comparison_json(const Comparison& c) {
 json standing_json(const Standing& standing) {
   json comparisons = json::array();
   for (const Comparison& c : standing.comparisons) comparisons.push_back(comparison_json(c));
-  return {{"name", standing.name},
-          {"promoted", standing.promoted},
-          {"why", standing.why},
-          {"score", standing.score},
-          {"comparisons", comparisons}};
+  return {{"name", standing.name},      {"promoted", standing.promoted},
+          {"why", standing.why},        {"score", standing.score},
+          {"comparisons", comparisons}, {"not_measured", standing.unmeasured}};
 }
 
 /// Without the evidence: the journal holds it for every attempt.
@@ -38,6 +36,11 @@ json summaries_json(const std::vector<Attempt>& attempts) {
   json out = json::array();
   for (const Attempt& attempt : attempts) out.push_back(summary_json(attempt));
   return out;
+}
+
+json json_or_null(const std::string& text) {
+  json out = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  return out.is_discarded() ? json(nullptr) : out;
 }
 
 std::string not_begun_text(const OptimizeReport& report) {
@@ -67,7 +70,7 @@ std::string to_json(const OptimizeReport& report) {
   const auto& winner = report.promotion.winner;
   json promoted;
   if (winner) promoted = json::parse(to_json_line(report.candidates[*winner]));
-  json stack = json::parse(report.stack, nullptr, false);
+  const json stack = json_or_null(report.stack);
   return json_text(json{{"operator", report.operator_file},
                         {"contract", report.contract},
                         {"numerics", report.numerics},
@@ -83,8 +86,10 @@ std::string to_json(const OptimizeReport& report) {
                         {"stopped", report.stopped},
                         {"runner_up", report.runner_up},
                         {"diff", report.diff},
+                        {"profile", json_or_null(report.profile.json)},
+                        {"profile_text", report.profile.text},
                         {"export_note", report.export_note},
-                        {"stack", stack.is_discarded() ? json(nullptr) : stack}},
+                        {"stack", stack}},
                    1) +
          '\n';
 }
@@ -96,6 +101,9 @@ std::string to_text(const OptimizeReport& report) {
   }
   for (const LeftOut& one : report.left_out) {
     out += "? " + one.name + ": no verdict: " + one.reason + '\n';
+  }
+  for (const std::string& one : unmeasured_incumbents(report.promotion)) {
+    out += "not measured: " + one + '\n';
   }
   if (report.not_begun > 0) out += not_begun_text(report) + '\n';
   if (!report.asked.empty()) out += "asked: " + report.asked + '\n';

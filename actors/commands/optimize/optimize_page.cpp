@@ -68,7 +68,11 @@ std::string comparisons_section(const OptimizeReport& report) {
       short_number(1 + report.margin) + ". The axis is logarithmic; the line stands at 1.</p>" +
       table_head({"candidate", "shape", "against", "times as fast", "interval", "", "clears"});
   for (const Standing& one : report.promotion.standings) out += comparison_rows(one);
-  return out + "</table>\n";
+  out += "</table>\n";
+  for (const std::string& one : unmeasured_incumbents(report.promotion)) {
+    out += "<p class=\"no\">Not measured: " + escaped(one) + ".</p>\n";
+  }
+  return out;
 }
 
 std::string standings_section(const OptimizeReport& report) {
@@ -121,6 +125,12 @@ std::string profile_section(const OptimizeReport& report) {
   return out + "</table>\n";
 }
 
+std::string kernels_section(const OptimizeReport& report) {
+  if (report.profile.text.empty()) return "";
+  return "<h2>What ran: the profile of the promoted kernel</h2><pre>" +
+         escaped(report.profile.text) + "</pre>\n";
+}
+
 std::string diff_section(const OptimizeReport& report) {
   if (report.diff.empty()) return "";
   std::string out = "<h2>Difference to the runner-up, " + escaped(report.runner_up) + "</h2><pre>";
@@ -160,8 +170,9 @@ std::string to_html(const OptimizeReport& report) {
   return page_head + ("<h1>" + escaped(report.operator_file)) + "</h1>\n" + result_line(report) +
          (report.asked.empty() ? "" : "<p>Asked: " + escaped(report.asked) + ".</p>\n") +
          standings_section(report) + comparisons_section(report) + profile_section(report) +
-         diff_section(report) + (winner ? evidence_section(report.candidates[*winner]) : "") +
-         "<h2>Machine</h2><pre>" + escaped(report.stack) + "</pre></body></html>\n";
+         kernels_section(report) + diff_section(report) +
+         (winner ? evidence_section(report.candidates[*winner]) : "") + "<h2>Machine</h2><pre>" +
+         escaped(report.stack) + "</pre></body></html>\n";
 }
 
 }  // namespace warpsmith::actors

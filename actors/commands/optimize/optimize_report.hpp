@@ -14,6 +14,12 @@ struct LeftOut {
   std::string name, reason;
 };
 
+/// What the judge's `profile` says of the promoted kernel.
+struct WinnerProfile {
+  std::string json;  // each kernel that ran; empty where none are recorded: on CPUs
+  std::string text;  // for people, or why there is no profile; empty: nothing was promoted
+};
+
 struct OptimizeReport {
   std::string operator_file, contract, numerics;
   std::string stack;  // JSON of the machine and its software
@@ -22,10 +28,11 @@ struct OptimizeReport {
   std::vector<Attempt> user_kernels, candidates;
   Promotion promotion;
   std::vector<LeftOut> left_out;
-  size_t not_begun = 0;     // candidates beyond the budget, or after Ctrl-C
-  bool stopped = false;     // by Ctrl-C: the decision is not the last one
-  std::string runner_up;    // the best other correct one; empty: none
-  std::string diff;         // from the runner-up's sources to the promoted ones
+  size_t not_begun = 0;   // candidates beyond the budget, or after Ctrl-C
+  bool stopped = false;   // by Ctrl-C: the decision is not the last one
+  std::string runner_up;  // the best other correct one; empty: none
+  std::string diff;       // from the runner-up's sources to the promoted ones
+  WinnerProfile profile;
   std::string export_note;  // why there is no export; empty: there is one, or nothing was promoted
   std::string asked;        // what a brain was asked and used; empty: a folder was judged
 };

@@ -9,6 +9,7 @@
 #include "runtime/run/durable_file.hpp"
 #include "sandbox/contract/registry.hpp"
 #include "sandbox/plan/plan_reader.hpp"
+#include "sandbox/profile/profile.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -53,6 +54,33 @@ void add_diff(const ResultParts& parts, const Attempt& winner, OptimizeReport& r
   if (from != nullptr && to != nullptr) {
     report.diff = line_diff(sources_text(*from), sources_text(*to));
   }
+}
+
+/// One more evaluation of the promoted kernel, on the first declared shape.
+Result<WinnerProfile> profile_of(const ResultParts& parts, const FoundSubmission& one) {
+  auto backend = parts.service();
+  if (!backend) return tl::unexpected(std::move(backend.error()));
+  Task task = parts.shapes.front().task;
+  task.device = one.device;
+  Submission submission = one.submission;
+  submission.task_id = task.id;
+  const auto judged = (*backend)->evaluate(task, submission, Request::profile, parts.evaluation);
+  if (const auto* failure = std::get_if<InfraFailure>(&judged)) {
+    return fail(ErrorCode::infrastructure, failure->detail);
+  }
+  const Verdict& verdict = std::get<Verdict>(judged);
+  return WinnerProfile{sandbox::profile_of_evidence(verdict.evidence).value_or(""),
+                       parts.shapes.front().function + ": " + verdict.feedback};
+}
+
+void add_profile(const ResultParts& parts, const FoundSubmission& one, OptimizeReport& report) {
+  if (parts.stopped) {
+    report.profile.text = "none: stopped before it was made; --resume makes it";
+    return;
+  }
+  auto profile = profile_of(parts, one);
+  report.profile =
+      profile ? std::move(*profile) : WinnerProfile{"", "none: " + profile.error().message};
 }
 
 Result<ExportedKernel> exported_kernel(const ResultParts& parts, const Attempt& winner,
@@ -123,6 +151,7 @@ Result<void> write_promoted(const ResultParts& parts, const Attempt& winner,
   const FoundSubmission* one = submission_of(parts, winner.key);
   if (one == nullptr) return fail(ErrorCode::infrastructure, winner.name + ": its files are gone");
   if (auto kept = replace_folder(folder / "kernel", one->submission.files); !kept) return kept;
+  add_profile(parts, *one, report);
   if (sandbox::contract_named(one->submission.contract).library_build == nullptr) {
     report.export_note =
         "contract " + one->submission.contract + " has none; kernel/ holds the sources";

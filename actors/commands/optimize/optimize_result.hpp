@@ -2,6 +2,7 @@
 // Writes the result folder: the promoted kernel, the reports and the export.
 #pragma once
 
+#include <chrono>
 #include <vector>
 
 #include "actors/commands/optimize/declared_shapes.hpp"
@@ -17,7 +18,8 @@ struct ResultParts {
   const SandboxBackendFactory& service;  // tells the buffers of the kernel
   const std::vector<DeclaredShape>& shapes;
   const std::vector<FoundSubmission>&candidates, &users;
-  bool stopped = false;  // no service starts any more, so there is no export
+  bool stopped = false;  // no service starts any more, so there are no export and no profile
+  std::chrono::milliseconds evaluation{};  // longest evaluation of one shape
 };
 
 /// Writes all files and completes `report` with what they need. Where nothing is promoted, kernel/

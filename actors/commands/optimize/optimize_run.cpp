@@ -141,9 +141,10 @@ class OptimizeJob {
     if (auto users = judge_users(); !users) return tl::unexpected(users.error());
     if (auto judged = judge_candidates(); !judged) return tl::unexpected(judged.error());
     OptimizeReport report = report_now();
-    auto written = write_result({call_.folder, services_.front(), input_.shapes, input_.candidates,
-                                 input_.users, signals_.arrived()},
-                                report);
+    auto written = write_result(
+        {call_.folder, services_.front(), input_.shapes, input_.candidates, input_.users,
+         signals_.arrived(), std::chrono::seconds{call_.settings.timeout_s}},
+        report);
     if (!written) return tl::unexpected(written.error());
     std::cout << (call_.json ? to_json(report) : for_terminal(to_text(report)));
     std::cerr << "written: report.json and report.html in " << call_.folder.folder.string() << '\n';

@@ -88,12 +88,30 @@ std::string objection(const Attempt& candidate, const std::vector<Comparison>& c
   return candidate.shapes.empty() ? "not judged" : "";
 }
 
+/// The baselines that gave no time, with the reasons.
+std::vector<std::string> unmeasured_in(const Attempt& candidate) {
+  std::vector<std::string> out;
+  for (const ShapeAttempt& one : candidate.shapes) {
+    const ShapeResult* times = one.times();
+    if (times == nullptr) continue;
+    if (!times->compile_ms) out.push_back("compile on " + one.shape + ": it gave no time");
+    for (const FurtherResult& further : times->further) {
+      if (further.ms) continue;
+      out.push_back(further.name + " on " + one.shape + ": " + further.reason);
+    }
+  }
+  return out;
+}
+
 Standing stand(const Attempt& candidate, const std::vector<Attempt>& users, double margin) {
-  Standing out{candidate.name, false, "", score_of(candidate), compare(candidate, users, margin)};
+  Standing out{
+      candidate.name,          false, "", score_of(candidate), compare(candidate, users, margin),
+      unmeasured_in(candidate)};
   out.why = objection(candidate, out.comparisons, margin);
   out.promoted = out.why.empty();
   if (out.promoted) {
-    out.why = "correct and faster than every incumbent on every declared shape";
+    const char* every = out.unmeasured.empty() ? "every incumbent" : "every measured incumbent";
+    out.why = std::string("correct and faster than ") + every + " on every declared shape";
   }
   return out;
 }
@@ -109,6 +127,16 @@ double score_of(const Attempt& attempt) {
     sum += std::log(times->speedup_eager_ci->low);
   }
   return std::exp(sum / static_cast<double>(attempt.shapes.size()));
+}
+
+std::vector<std::string> unmeasured_incumbents(const Promotion& promotion) {
+  std::vector<std::string> out;
+  for (const Standing& standing : promotion.standings) {
+    for (const std::string& line : standing.unmeasured) {
+      if (std::ranges::find(out, line) == out.end()) out.push_back(line);
+    }
+  }
+  return out;
 }
 
 Promotion promote(const std::vector<Attempt>& user_kernels, const std::vector<Attempt>& candidates,

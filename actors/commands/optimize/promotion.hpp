@@ -26,6 +26,7 @@ struct Standing {
   std::string why;   // in words, also of a promotion
   double score = 0;  // geometric mean over the shapes of the speed-up against eager, low ends
   std::vector<Comparison> comparisons;
+  std::vector<std::string> unmeasured;  // "max-autotune on get_inputs: WHY": no incumbents
 };
 
 /// Indices refer to the candidates.
@@ -33,6 +34,9 @@ struct Promotion {
   std::vector<Standing> standings;  // one for each candidate, in their order
   std::optional<size_t> winner;     // the promoted candidate with the highest score
 };
+
+/// What no candidate was compared with, each line once.
+std::vector<std::string> unmeasured_incumbents(const Promotion& promotion);
 
 /// `user_kernels` must be correct and judged on the same shapes and stack. `margin`: 0.05
 /// asks for 5 %.

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "actors/commands/serve/api_error.hpp"
+#include "actors/commands/serve/bounded_queue.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/log.hpp"
 
@@ -54,23 +55,35 @@ void fill(httplib::Response& to, HttpResponse response) {
 }
 
 void refuse(httplib::Response& to, ApiError error) {
-  fill(to, {.status = error.status, .body = error_body(error)});
+  HttpResponse response{.status = error.status, .body = error_body(error)};
+  if (error.retry_after_s > 0) {
+    response.headers["Retry-After"] = std::to_string(error.retry_after_s);
+  }
+  fill(to, std::move(response));
 }
 
 void answer_post(const httplib::Request& from, httplib::Response& to,
-                 const httplib::ContentReader& reader, size_t limit, const HttpHandler& handler) {
+                 const httplib::ContentReader& reader, const HttpOptions& options,
+                 const HttpHandler& handler) {
   if (from.is_multipart_form_data()) {
     to.set_header("Connection", "close");  // the body is not read
     return refuse(to, {.status = 415, .message = "expected Content-Type: application/json"});
   }
   std::string body;
+  const size_t limit = options.body_bytes;
+  const Deadline deadline = Deadline::after(options.body_timeout);
   const bool whole = reader([&](const char* data, size_t size) {
-    if (body.size() + size > limit) return false;
+    if (body.size() + size > limit || deadline.passed()) return false;
     body.append(data, size);
     return true;
   });
   if (whole) return fill(to, handler(request_of(from, std::move(body))));
   to.set_header("Connection", "close");
+  if (deadline.passed()) {
+    return refuse(to, {.status = 408,
+                       .message = "the body: expected whole within " +
+                                  std::to_string(options.body_timeout.count()) + " s"});
+  }
   refuse(to, {.status = to.status == 400 && body.empty() ? 400 : 413,
               .message = "the body: expected at most " + std::to_string(limit) + " bytes"});
 }
@@ -94,7 +107,19 @@ struct HttpServer::State {
 namespace {
 
 void configure(httplib::Server& server, const HttpOptions& options, int& listening) {
-  server.new_task_queue = [threads = options.threads] { return new httplib::ThreadPool(threads); };
+  server.new_task_queue = [threads = options.threads, waiting = options.waiting] {
+    return make_bounded_queue(threads, waiting);
+  };
+  server.set_pre_routing_handler([](const httplib::Request& /*from*/, httplib::Response& to) {
+    if (!is_refusing()) return httplib::Server::HandlerResponse::Unhandled;
+    to.set_header("Connection", "close");  // a body is not read
+    refuse(to, {.status = 429,
+                .message = "too many connections wait for a thread; try again later",
+                .code = "rate_limit_exceeded",
+                .type = "rate_limit_error",
+                .retry_after_s = 1});
+    return httplib::Server::HandlerResponse::Handled;
+  });
   server.set_tcp_nodelay(true);
   server.set_keep_alive_max_count(requests_per_connection);
   server.set_keep_alive_timeout(options.idle_timeout.count());
@@ -113,10 +138,9 @@ void add_routes(httplib::Server& server, const HttpOptions& options, const HttpH
   server.Get(".*", [handler](const httplib::Request& from, httplib::Response& to) {
     fill(to, handler(request_of(from, {})));
   });
-  server.Post(".*", [handler, limit = options.body_bytes](const httplib::Request& from,
-                                                          httplib::Response& to,
-                                                          const httplib::ContentReader& reader) {
-    answer_post(from, to, reader, limit, handler);
+  server.Post(".*", [handler, options](const httplib::Request& from, httplib::Response& to,
+                                       const httplib::ContentReader& reader) {
+    answer_post(from, to, reader, options, handler);
   });
   server.set_error_handler(
       [](const httplib::Request& /*from*/, httplib::Response& to) { answer_error(to); });

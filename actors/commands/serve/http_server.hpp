@@ -42,9 +42,11 @@ using HttpHandler = std::function<HttpResponse(const HttpRequest&)>;
 struct HttpOptions {
   std::string host = "127.0.0.1";
   int port = 0;                            // 0: any free one
-  size_t threads = 16;                     // connections served at once; further ones wait
+  size_t threads = 16;                     // connections served at once
+  size_t waiting = 256;                    // further ones that wait; beyond them: 429
   size_t body_bytes = 16U << 20U;          // a longer body is answered 413
   std::chrono::seconds read_timeout{10};   // without a byte of a request
+  std::chrono::seconds body_timeout{60};   // of a whole body; a slower one is answered 408
   std::chrono::seconds write_timeout{20};  // without a byte of an answer taken
   std::chrono::seconds idle_timeout{3};    // of a connection between two requests
 };

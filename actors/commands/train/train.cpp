@@ -41,7 +41,11 @@ Result<RunConfig> resumed_config(const TrainArguments& args) {
   auto config = config_of_run(args.resume, args.overrides);
   const std::string name = RunPaths{std::filesystem::absolute(args.resume)}.folder.string();
   if (!config && name.find("-eval", name.rfind('/')) != std::string::npos) {
-    config.error().message += "\nby its name this is an evaluation; evaluations cannot be resumed";
+    config.error().message +=
+        "\nby its name this is an evaluation, which `train` does not resume; that of a suite goes "
+        "on "
+        "with: ./warpsmith eval --resume " +
+        args.resume;
   }
   if (config) return unless_brain_run(std::move(*config), args.resume);
   return config;

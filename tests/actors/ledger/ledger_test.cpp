@@ -189,6 +189,8 @@ TEST_F(LedgerTest, TrajectoriesOfADeadRolloutResumeAtTheNextAsker) {
     asked.receive([&](const Admission& admission) { id = admission.trajectory; },
                   [](const caf::error&) { FAIL() << "no admission"; });
     rollout->send(actor_, test_support::sample_segment(id, 0));
+    Verdict verdict{.outcome = VerdictClass::passed, .submission_hash = "right"};
+    rollout->send(actor_, Judged{id, 0, false, verdict});
     deliver_all();
   }
   deliver_all();
@@ -197,6 +199,7 @@ TEST_F(LedgerTest, TrajectoriesOfADeadRolloutResumeAtTheNextAsker) {
   EXPECT_EQ(again->trajectory, id);
   EXPECT_TRUE(again->resumed);
   EXPECT_EQ(again->segments.size(), 1U);
+  EXPECT_EQ(again->best.hash, "right");
 }
 
 TEST_F(LedgerTest, SynchronousModeAdmitsNothingWhileAStepIsDue) {

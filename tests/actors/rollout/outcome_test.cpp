@@ -44,5 +44,21 @@ TEST(OutcomeTest, HiddenShapesHaveNoSpeedUp) {
   EXPECT_EQ(outcome.speedup_eager, verdict.shapes[0].speedup_eager_ci->low);
 }
 
+TEST(OutcomeTest, TheBestSubmissionIsCorrectAndTheFastest) {
+  const auto judged = [](const char* hash, double speedup) {
+    Verdict verdict = passed_verdict(speedup);
+    verdict.submission_hash = hash;
+    return verdict;
+  };
+  BestSubmission best = better_of({}, judged("slow", 1.5));
+  best = better_of(best, judged("fast", 3));
+  best = better_of(best, judged("slower", 1.2));
+  Verdict wrong = judged("wrong", 9);
+  wrong.outcome = VerdictClass::wrong;
+  best = better_of(best, wrong);
+  EXPECT_EQ(best.hash, "fast");
+  EXPECT_NEAR(best.rank, 3.99, 1e-9);
+}
+
 }  // namespace
 }  // namespace warpsmith::actors

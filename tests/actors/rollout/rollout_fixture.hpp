@@ -119,9 +119,10 @@ class RolloutFixture : public testing::Test {
     machine_ = std::make_unique<RolloutMachine>(std::make_shared<RolloutSetup>(std::move(setup)),
                                                 task, std::move(prompt));
   }
-  RolloutCommands admit(std::vector<Segment> segments = {}) {
+  RolloutCommands admit(std::vector<Segment> segments = {}, BestSubmission best = {}) {
     const bool resumed = !segments.empty();
-    return machine_->admitted({true, 7, machine_->task().task, std::move(segments), resumed, {}});
+    return machine_->admitted(
+        {true, 7, machine_->task().task, std::move(segments), resumed, {}, std::move(best)});
   }
   RolloutCommands send(const std::vector<int32_t>& tokens, FinishReason finish) {
     TokenChunk chunk;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/rollout/rollout_machine.hpp"
 
-#include "sandbox/workspace/source_hash.hpp"
 #include "tests/actors/rollout/rollout_fixture.hpp"
 
 namespace warpsmith::actors {
@@ -107,37 +106,6 @@ TEST_F(RolloutMachineTest, VerifyGoesToASandboxAndBackToTheModel) {
   wrong.feedback = "wrong: set 2 (sparse): error 41 times the bound";
   const auto call = only<GenerateCall>(judge(wrong));
   EXPECT_THAT(decode_bytes(call.new_tokens), HasSubstr("<tool_response>\nwrong: set 2"));
-}
-
-TEST_F(RolloutMachineTest, WithoutASubmissionTheBestOfTheJudgedOnesCounts) {
-  make();
-  admit();
-  const auto try_one = [&](const std::string& content, const Verdict& verdict) {
-    say(write_text(content));
-    answer("wrote");
-    say(call_text("profile"));
-    const auto judging = ask_judge(Request::profile, content);
-    judge(verdict);
-  };
-  try_one("fast", passed_verdict(3.0));
-  try_one("slow", passed_verdict(1.5));  // the fourth turn, and the last
-  EXPECT_EQ(machine_->phase(), RolloutPhase::judging_final);
-  const auto closed = only<Closed>(judge(passed_verdict(3.0)));
-  EXPECT_EQ(closed.outcome.source_hash, sandbox::source_hash({{"kernel.cpp", "fast"}}));
-  EXPECT_TRUE(closed.outcome.truncated);
-}
-
-TEST_F(RolloutMachineTest, UnsubmittedFilesAreJudgedAsTheyAreIfTheNewestCount) {
-  RolloutSetup setup = toy_setup();
-  setup.unsubmitted = Unsubmitted::newest;
-  make(setup);
-  admit();
-  say(write_text());
-  answer("wrote");
-  say(call_text("verify"));
-  ask_judge(Request::verify);
-  judge(passed_verdict());
-  EXPECT_EQ(only<ToolCall>(say("that is all")).name, "submit");
 }
 
 TEST_F(RolloutMachineTest, SeveralCallsRunInOrderAndAnswerTogether) {

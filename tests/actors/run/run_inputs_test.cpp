@@ -2,6 +2,8 @@
 // Configurations that are well-formed, but impossible with their model or for training.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "actors/run/run_inputs.hpp"
 #include "actors/tools/tool_executor_settings.hpp"
 #include "policy/generate/cuda/cuda_engine.hpp"
@@ -45,6 +47,20 @@ TEST(RunInputsTest, HeldOutTaskWithTheContentOfATrainingTaskIsRefused) {
   for (const std::string& part : {copy.string(), task.string(), std::string{"remove one"}}) {
     EXPECT_NE(checked.error().message.find(part), std::string::npos) << checked.error().message;
   }
+}
+
+TEST(RunInputsTest, EveryShippedSuiteStartsAsItIs) {
+  size_t suites = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("configs/suites")) {
+    if (entry.path().extension() != ".toml") continue;
+    const auto loaded = load_run_config(entry.path(), {});
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    EXPECT_TRUE(check_evaluable(*loaded)) << entry.path();
+    const auto inputs = load_inputs(*loaded, loaded->model.folder);
+    EXPECT_TRUE(inputs) << entry.path() << ": " << inputs.error().message;
+    ++suites;
+  }
+  EXPECT_GE(suites, 1U);
 }
 
 TEST(RunInputsTest, AdaptersLargerThanTheirMatricesAreRefused) {

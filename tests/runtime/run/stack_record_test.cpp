@@ -47,5 +47,17 @@ TEST(StackRecordTest, InvalidUtf8DoesNotBreakTheJson) {
   EXPECT_TRUE(nlohmann::json::accept(to_json(stack)));
 }
 
+TEST(StackRecordTest, DifferencesNameEachFieldWithBothValues) {
+  const StackRecord before = sample();
+  StackRecord now = before;
+  EXPECT_TRUE(record_differences(to_json(before), to_json(now)).empty());
+  now.gpus[0].arch = "sm_100";
+  now.versions.erase("caf");
+  EXPECT_EQ(record_differences(to_json(before), to_json(now)),
+            (std::vector<std::string>{"/gpus/0/arch: \"sm_90\" before, \"sm_100\" now",
+                                      "/versions/caf: \"0.17.6\" before, - now"}));
+  EXPECT_FALSE(record_differences("torn", to_json(now)).empty());
+}
+
 }  // namespace
 }  // namespace warpsmith

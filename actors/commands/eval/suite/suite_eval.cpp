@@ -93,10 +93,11 @@ Result<size_t> print_table(const RunPaths& paths, const std::optional<SuiteRepor
     const auto same = check_comparable(before->stack, report->stack, args.mix_stacks);
     if (!same) return tl::unexpected(same.error());
   }
-  if (auto written = write_suite_report(paths, *report); !written) {
+  const SuiteReport* const earlier = before ? &*before : nullptr;
+  if (auto written = write_suite_report(paths, *report, earlier); !written) {
     return tl::unexpected(written.error());
   }
-  std::cout << (args.json ? to_json(*report) : for_terminal(to_text(*report)));
+  std::cout << (args.json ? to_json(*report, earlier) : for_terminal(to_text(*report)));
   if (before && !args.json) std::cout << '\n' << for_terminal(to_text(*before, *report));
   std::cerr << "written: report.csv, report.json and report.html in " << paths.folder.string()
             << '\n';

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
+#include "actors/commands/eval/suite/suite_comparison.hpp"
 #include "actors/commands/eval/suite/suite_table.hpp"
 #include "runtime/json_text.hpp"
 
@@ -65,16 +66,33 @@ json row_json(const SuiteRow& row) {
   return out;
 }
 
+json rows_json(const SuiteTable& table) {
+  json rows = json::array();
+  for (const SuiteRow& row : table.rows) rows.push_back(row_json(row));
+  return rows;
+}
+
+/// Both tables over the tasks that the two have in common.
+json against_json(const SuiteReport& before, const SuiteReport& now) {
+  const CommonTasks common = common_tasks(before, now);
+  return {{"run", before.run},
+          {"stack", before.stack.fields},
+          {"stack_differences", stack_differences(before.stack, now.stack)},
+          {"tasks", common.ids},
+          {"left_out", common.left_out},
+          {"before", rows_json(table_over(before, common))},
+          {"now", rows_json(table_over(now, common))}};
+}
+
 }  // namespace
 
-std::string to_json(const SuiteReport& report) {
-  json rows = json::array();
-  for (const SuiteRow& row : report.table.rows) rows.push_back(row_json(row));
-  const json out{{"run", report.run},
-                 {"suite", report.plan.suite},
-                 {"samples_per_task", report.plan.samples},
-                 {"stack", report.stack.fields},
-                 {"rows", rows}};
+std::string to_json(const SuiteReport& report, const SuiteReport* before) {
+  json out{{"run", report.run},
+           {"suite", report.plan.suite},
+           {"samples_per_task", report.plan.samples},
+           {"stack", report.stack.fields},
+           {"rows", rows_json(report.table)}};
+  if (before != nullptr) out["against"] = against_json(*before, report);
   return json_text(out, 2) + '\n';
 }
 

@@ -206,14 +206,19 @@ std::string failures(const SuiteReport& report) {
   return out + "</table>\n";
 }
 
+std::string comparison(const SuiteReport& before, const SuiteReport& now) {
+  return "<h2>Comparison</h2><pre>" + escaped(to_text(before, now)) + "</pre>\n";
+}
+
 }  // namespace
 
-std::string to_html(const SuiteReport& report) {
+std::string to_html(const SuiteReport& report, const SuiteReport* before) {
   return head +
          ("<h1>" + escaped(report.plan.suite) + "</h1><p>" + escaped(report.run) + ", " +
           std::to_string(report.plan.samples) + " samples of each task</p><pre>" +
           escaped(to_text(report.stack)) + "</pre>\n") +
-         curves(report) + bars(report) + figures(report) + failures(report) + "</body></html>\n";
+         curves(report) + bars(report) + figures(report) + failures(report) +
+         (before == nullptr ? "" : comparison(*before, report)) + "</body></html>\n";
 }
 
 }  // namespace warpsmith::actors

@@ -8,6 +8,7 @@
 
 namespace warpsmith::actors {
 
-std::string to_html(const SuiteReport& report);
+/// With `before`, the comparison too.
+std::string to_html(const SuiteReport& report, const SuiteReport* before = nullptr);
 
 }  // namespace warpsmith::actors

@@ -65,7 +65,7 @@ Result<SuiteSample> sample_of(RunDatabase& db, const TrajectoryRow& row) {
   const auto verdicts = verdict_rows(db, row.id);
   if (!verdicts) return tl::unexpected(verdicts.error());
   for (const VerdictRow& one : *verdicts) {
-    if (one.final) add_verdict(sample, one.verdict);
+    if (is_deciding(one, *row.outcome)) add_verdict(sample, one.verdict);
   }
   return sample;
 }

@@ -66,10 +66,11 @@ Result<SuiteReport> read_suite_report(const RunPaths& paths) {
                      std::move(*records)};
 }
 
-Result<void> write_suite_report(const RunPaths& paths, const SuiteReport& report) {
+Result<void> write_suite_report(const RunPaths& paths, const SuiteReport& report,
+                                const SuiteReport* before) {
   const std::pair<const char*, std::string> files[] = {{"report.csv", to_csv(report.table)},
-                                                       {"report.json", to_json(report)},
-                                                       {"report.html", to_html(report)}};
+                                                       {"report.json", to_json(report, before)},
+                                                       {"report.html", to_html(report, before)}};
   for (const auto& [name, text] : files) {
     if (auto written = write_file_whole(paths.folder / name, text); !written) return written;
   }

@@ -11,6 +11,8 @@ namespace warpsmith::actors {
 Result<StackIdentity> read_stack(const RunPaths& paths, const SuitePlan& plan);
 
 Result<SuiteReport> read_suite_report(const RunPaths& paths);
-Result<void> write_suite_report(const RunPaths& paths, const SuiteReport& report);
+/// With `before`, report.json and .html hold the comparison too.
+Result<void> write_suite_report(const RunPaths& paths, const SuiteReport& report,
+                                const SuiteReport* before = nullptr);
 
 }  // namespace warpsmith::actors

@@ -20,7 +20,8 @@ struct SuiteReport {
 
 /// One line for each row, six significant digits, empty where there is no value.
 std::string to_csv(const SuiteTable& table);
-std::string to_json(const SuiteReport& report);
+/// With `before`, the comparison under `against`.
+std::string to_json(const SuiteReport& report, const SuiteReport* before = nullptr);
 /// The stack, then a line for all tasks, for each level and each task, then refusals.
 std::string to_text(const SuiteReport& report);
 

@@ -146,8 +146,34 @@ TEST(OptimizeReport, ThePageEscapesAndNeedsNoOtherFile) {
 TEST(OptimizeReport, TextSaysWhyNothingIsBetter) {
   OptimizeReport report = optimized();
   report.promotion = promote({}, report.candidates, 2.0);
-  EXPECT_THAT(to_text(report), AllOf(HasSubstr("- a: not clearly faster"),
-                                     HasSubstr("? b: no verdict: noise\nnothing better\n")));
+  EXPECT_THAT(to_text(report),
+              AllOf(HasSubstr("- a: not clearly faster"), HasSubstr("? b: no verdict: noise\n"),
+                    HasSubstr("no GPU\nnothing better\n")));
+}
+
+TEST(OptimizeReport, TextAndPageNameIncumbentsThatWereNotMeasured) {
+  OptimizeReport report = optimized();
+  FurtherResult missing;
+  missing.name = "cuda-graph";
+  missing.reason = "capture <failed>";
+  report.candidates[0].shapes[0].verdict.shapes[0].further = {missing};
+  report.promotion = promote({}, report.candidates, 0.05);
+  const std::string shape = report.candidates[0].shapes[0].shape;
+  EXPECT_THAT(to_text(report),
+              HasSubstr("not measured: cuda-graph on " + shape + ": capture <failed>\n"));
+  EXPECT_THAT(to_html(report),
+              HasSubstr("Not measured: cuda-graph on " + shape + ": capture &lt;failed&gt;."));
+}
+
+TEST(OptimizeReport, JsonAndPageHoldTheProfileOfThePromotedKernel) {
+  OptimizeReport report = optimized();
+  report.profile = {"{\"kernels\": 2}", "passed\n<eager>: gemm 2 us"};
+  const auto out = nlohmann::json::parse(to_json(report));
+  EXPECT_EQ(out["profile"]["kernels"], 2);
+  EXPECT_EQ(out["profile_text"], report.profile.text);
+  EXPECT_THAT(to_html(report), HasSubstr("&lt;eager&gt;: gemm 2 us"));
+  report.profile = {"", "none"};
+  EXPECT_TRUE(nlohmann::json::parse(to_json(report))["profile"].is_null());
 }
 
 TEST(OptimizeReport, AStoppedCallSaysHowFarItCame) {

@@ -94,6 +94,14 @@ TEST_F(OptimizeProgramTest, WrongCandidatesAreNothingBetterAndResumeGoesOn) {
       optimize({micro_task, "--candidates", in("kernels"), "--out", in("result")});
   EXPECT_EQ(taken.exit_code, 2);
   EXPECT_THAT(taken.err, HasSubstr("expected a new or empty folder"));
+  json settings = json::parse(read_text_file(in("result/settings.json"), 1U << 20U).value());
+  json stack = json::parse(settings["stack"].get<std::string>());
+  stack["cores"] = 9999;
+  settings["stack"] = stack.dump();
+  std::ofstream{in("result/settings.json")} << settings;
+  const ChildExit elsewhere = optimize({"--resume", in("result")});
+  EXPECT_EQ(elsewhere.exit_code, 2);
+  EXPECT_THAT(elsewhere.err, HasSubstr("/cores: 9999 before, "));
 }
 
 TEST_F(OptimizeProgramTest, CtrlCSaysWhatIsKeptAndHowToGoOn) {
@@ -123,6 +131,7 @@ TEST_F(OptimizeProgramTest, TheExportOfAPromotedKernelPassesItsOwnTest) {
   ASSERT_EQ(end.exit_code, 0) << end.out << end.err;
   EXPECT_EQ(report("result")["promoted"]["name"], "fast.cpp");
   EXPECT_TRUE(fs::exists(in("result/kernel/kernel.cpp")));
+  EXPECT_THAT(report("result")["profile_text"].get<std::string>(), HasSubstr("get_inputs: passed"));
   const ChildExit own =
       start_any({python_interpreter(), "-B", in("result/export/test_regression.py")})
           .wait(Deadline::after(patience));

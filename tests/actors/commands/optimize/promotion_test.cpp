@@ -82,7 +82,12 @@ TEST(Promotion, AFurtherBaselineIsAnIncumbentOnlyIfItWasMeasured) {
   missing.name = "max-autotune";
   missing.reason = "took too long";
   shape.verdict.shapes[0].further = {missing};
-  EXPECT_TRUE(standing(attempt("a", {shape})).promoted);
+  const Promotion without = promote({}, {attempt("a", {shape}), attempt("b", {shape})}, margin);
+  EXPECT_TRUE(without.standings[0].promoted);
+  EXPECT_EQ(without.standings[0].why,
+            "correct and faster than every measured incumbent on every declared shape");
+  EXPECT_EQ(unmeasured_incumbents(without),
+            std::vector<std::string>{"max-autotune on get_inputs: took too long"});
   FurtherResult graph;
   graph.name = "cuda-graph";
   graph.ms = 0.4;

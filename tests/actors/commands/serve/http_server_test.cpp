@@ -1,7 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/commands/serve/http_server.hpp"
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <httplib.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <latch>
+#include <mutex>
+#include <string>
+#include <thread>
 
 namespace warpsmith::actors {
 namespace {
@@ -27,6 +39,67 @@ TEST(HttpServerTest, APortThatIsTakenIsAnError) {
   const auto second = HttpServer::listen({.port = first->port(), .threads = 1}, handler);
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, ErrorCode::invalid_argument);
+}
+
+TEST(HttpServerTest, ConnectionsBeyondThoseThatMayWaitAreRefused) {
+  std::latch served{1}, released{1};
+  std::once_flag first_one;
+  const auto server = HttpServer::listen({.threads = 1, .waiting = 1}, [&](const HttpRequest&) {
+    std::call_once(first_one, [&] { served.count_down(); });
+    released.wait();
+    return HttpResponse{.body = "{}"};
+  });
+  ASSERT_TRUE(server) << server.error().message;
+  std::atomic<int> answered{0}, refused{0};
+  const auto ask = [&] {
+    httplib::Client client("127.0.0.1", server->port());
+    client.set_read_timeout(std::chrono::seconds{60});
+    const auto answer = client.Get("/");
+    if (!answer) return;
+    if (answer->status == 429 && answer->get_header_value("Retry-After") == "1") {
+      ++refused;
+      refused.notify_all();
+    }
+    if (answer->status == 200) ++answered;
+  };
+  {
+    std::jthread first(ask);
+    served.wait();
+    std::jthread second(ask), third(ask), fourth(ask);  // one of the three waits
+    for (int seen = refused; seen < 2; seen = refused) refused.wait(seen);
+    released.count_down();
+  }
+  EXPECT_EQ(refused, 2);
+  EXPECT_EQ(answered, 2);
+}
+
+/// Sends a byte every 20 ms until an answer arrives; its first line.
+std::string answer_to_a_slow_body(int port) {
+  const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  std::string text = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n";
+  if (::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) text.clear();
+  pollfd reading{.fd = fd, .events = POLLIN};
+  while (!text.empty() && ::send(fd, text.data(), text.size(), MSG_NOSIGNAL) > 0) {
+    if (::poll(&reading, 1, 20) > 0) break;
+    text = "a";
+  }
+  std::array<char, 256> bytes{};
+  const auto size = ::recv(fd, bytes.data(), bytes.size(), 0);
+  ::close(fd);
+  const std::string answer(bytes.data(), static_cast<size_t>(std::max<ssize_t>(size, 0)));
+  return answer.substr(0, answer.find('\r'));
+}
+
+TEST(HttpServerTest, ABodyThatNeverEndsIsRefusedAtItsDeadline) {
+  const HttpHandler handler = [](const HttpRequest&) { return HttpResponse{}; };
+  const auto server =
+      HttpServer::listen({.threads = 1, .body_timeout = std::chrono::seconds{1}}, handler);
+  ASSERT_TRUE(server) << server.error().message;
+  EXPECT_EQ(answer_to_a_slow_body(server->port()), "HTTP/1.1 408 Request Timeout");
 }
 
 }  // namespace

@@ -150,6 +150,22 @@ class ChatTest(ServerTest):
         without = self.chat()
         self.assertGreater(answer.usage.prompt_tokens, without.usage.prompt_tokens + 50)
 
+    def test_a_call_of_the_model_arrives_as_a_tool_call_whole_and_streamed(self):
+        ask = {"tools": [WRITE], "messages": [{"role": "user", "content": OPERATOR}], "temperature": 0,
+               "max_tokens": 400}
+        choice = self.chat(**ask).choices[0]
+        self.assertEqual(choice.finish_reason, "tool_calls")
+        call = choice.message.tool_calls[0]
+        self.assertEqual(call.function.name, "write")
+        arguments = json.loads(call.function.arguments)
+        self.assertEqual(arguments["path"], "solution/kernel.cpp")
+        self.assertIn('extern "C" void solve(', arguments["content"])
+        parts = [c.choices[0] for c in self.chat(stream=True, **ask) if c.choices]
+        streamed = [t.function for p in parts for t in p.delta.tool_calls or ()]
+        self.assertEqual("".join(f.name or "" for f in streamed), "write")
+        self.assertEqual(json.loads("".join(f.arguments or "" for f in streamed)), arguments)
+        self.assertEqual(parts[-1].finish_reason, "tool_calls")
+
     def test_greedy_answers_need_no_seed(self):
         texts = {self.chat(temperature=0, seed=seed).choices[0].message.content for seed in (None, 1, 2)}
         self.assertEqual(len(texts), 1)
@@ -158,6 +174,23 @@ class ChatTest(ServerTest):
 TOOL = {"type": "function", "function": {
     "name": "clock", "description": "The time in a zone.",
     "parameters": {"type": "object", "properties": {"zone": {"type": "string"}}, "required": ["zone"]}}}
+
+
+WRITE = {"type": "function", "function": {
+    "name": "write", "description": "Writes a file.",
+    "parameters": {"type": "object", "properties": {"path": {"type": "string"}, "content": {"type": "string"}},
+                   "required": ["path", "content"]}}}
+# What the tiny policy is trained to answer by a call of `write`.
+OPERATOR = """class Model(nn.Module):
+    def forward(self, x, z):
+        x = x + z
+        x = x * x
+        x = x.mean(-1)
+        return x
+in[0] x f32 [2048, 512]
+in[1] z f32 [2048, 512]
+out[0] y f32 [2048]
+dims 2048 512"""
 
 
 class CompletionTest(ServerTest):

@@ -2,6 +2,8 @@
 // The program with a brain on loopback: collect, budget, resume, eval, Ctrl-C, refusals.
 #include <gmock/gmock.h>
 
+#include <regex>
+
 #include "runtime/run/trajectory_reader.hpp"
 #include "tests/actors/commands/train/program_fixture.hpp"
 #include "tests/actors/commands/train/square_mean_kernel.hpp"
@@ -75,7 +77,9 @@ TEST_F(BrainProgramTest, CollectsStopsAtItsBudgetAndResumes) {
   EXPECT_THAT(ppo.err, HasSubstr("[brain]"));
 }
 
-TEST_F(BrainProgramTest, AnEvaluationWithABrainPrintsItsFigures) {
+TEST_F(BrainProgramTest, AnEvaluationWithABrainHasItsOwnTurnsAndPrintsItsFigures) {
+  std::ofstream{config()} << std::regex_replace(configuration(folder()),
+                                                std::regex{"max_turns = 2"}, "max_turns = 1");
   const ScriptedEndpoint endpoint{[](const json& r, int nth) {
     if (nth < 4) return works(r);
     return ScriptedReply{
@@ -85,7 +89,7 @@ TEST_F(BrainProgramTest, AnEvaluationWithABrainPrintsItsFigures) {
   const auto eval = [&](const char* samples) {
     return run(with_brain(
         {"eval", config(), "--training-tasks", "--samples", samples, "--quiet", "--json"},
-        endpoint.url(), {"brain.stream=false"}));
+        endpoint.url(), {"brain.stream=false", "agent.eval_turns=2"}));
   };
   const ChildExit whole = eval("2");
   ASSERT_EQ(whole.exit_code, 0) << whole.err;
@@ -93,6 +97,11 @@ TEST_F(BrainProgramTest, AnEvaluationWithABrainPrintsItsFigures) {
   ASSERT_TRUE(has_keys(figures, {"samples", "pass_rate"}));
   EXPECT_EQ(figures["samples"], 2);
   EXPECT_EQ(figures["pass_rate"], 1.0);
+  EXPECT_EQ(endpoint.requests().size(), 4U) << "agent.max_turns is 1, agent.eval_turns 2";
+  const ChildExit turns =
+      run({"eval", config(), "--set", "agent.eval_turns=2", "--set", "agent.max_turns=3"});
+  EXPECT_EQ(turns.exit_code, 2);
+  EXPECT_THAT(turns.err, HasSubstr("agent.eval_turns stands in for it"));
   const ChildExit refused = eval("1");
   EXPECT_EQ(refused.exit_code, 2) << refused.err;
   EXPECT_THAT(refused.err, HasSubstr("check the key in the variable WARPSMITH_TEST_BRAIN_KEY"));
@@ -117,6 +126,40 @@ TEST_F(BrainProgramTest, CtrlCWhileTheEndpointIsSlowKeepsTheRun) {
   const ChildExit resumed = run({"train", "--resume", newest_run().string(), "--quiet"});
   ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
   EXPECT_EQ(summary()->closed, 2U);
+}
+
+/// The address in the line that `serve` prints once it listens.
+std::string address_of(Child& server) {
+  const Deadline deadline = Deadline::after(minutes{2});
+  std::string text;
+  while (!deadline.passed() && text.find('\n') == std::string::npos) {
+    if (server.finished(milliseconds{50})) break;
+    text += server.take_output().out;
+  }
+  const size_t at = text.find("http://");
+  return at == std::string::npos ? "" : text.substr(at, text.find('\n') - at);
+}
+
+TEST_F(BrainProgramTest, OurOwnServerDrivesWholeTrajectories) {
+  Child server = start({"serve", "configs/policy/tiny", "--port", "0", "--chat-template", "chatml",
+                        "--tool-syntax", "xml"});
+  const std::string url = address_of(server);
+  ASSERT_NE(url, "") << server.take_output().err;
+  const ChildExit end = run(
+      with_settings({"train", config(), "--quiet"},
+                    {"run.stage=collect", "collect.samples=2", "rollout.concurrent=2",
+                     "agent.max_turns=4", "agent.max_tokens=1024", "generator.max_new_tokens=400",
+                     "brain.url=" + url, "brain.model=tiny", "brain.tools=text"}));
+  ASSERT_EQ(end.exit_code, 0) << end.err;
+  EXPECT_EQ(summary()->closed, 2U);
+  auto reader = TrajectoryReader::open({newest_run().string()}).value();
+  const std::vector<TrajectoryRow> rows = reader.closed().value();
+  for (const TrajectoryRow& row : rows) {
+    EXPECT_NE(row.outcome->source_hash, "") << "trajectory " << row.id << " has no verdict";
+    EXPECT_GE(row.outcome->turns, 2U);
+  }
+  server.signal(SIGINT);
+  EXPECT_EQ(server.wait(Deadline::after(seconds{60})).exit_code, 0);
 }
 
 TEST_F(BrainProgramTest, RefusesBeforeAnythingStarts) {

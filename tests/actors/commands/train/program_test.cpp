@@ -60,6 +60,16 @@ TEST_F(ProgramTest, AFailedResumeKeepsTheConfiguration) {
   EXPECT_EQ(run({"train", "--resume", "no-such-run"}).exit_code, 2);
 }
 
+TEST_F(ProgramTest, AnEvaluationIsResumedByEval) {
+  file("runs/20260101-000000-eval/config.toml", "no = 1\n");
+  const std::string evaluation = (runs() / "20260101-000000-eval").string();
+  const ChildExit end = run({"train", "--resume", evaluation});
+  EXPECT_EQ(end.exit_code, 2);
+  EXPECT_NE(end.err.find("goes on with: ./warpsmith eval --resume " + evaluation),
+            std::string::npos)
+      << end.err;
+}
+
 TEST_F(ProgramTest, TwoInterruptsEndItAtOnceWithoutLoss) {
   Child child = start({"train", config(), "--quiet", "--set", "run.trajectories=100000"});
   ASSERT_TRUE(reaches(child, [](const RunSummary& s) { return s.admitted > 0; }));

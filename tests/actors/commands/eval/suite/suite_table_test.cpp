@@ -137,6 +137,27 @@ TEST(SuiteComparisonTest, OnlyTasksThatBothJudgedAreCompared) {
   EXPECT_EQ(text.find("level2"), std::string::npos) << text;
 }
 
+TEST(SuiteComparisonTest, JsonAndPageHoldTheComparison) {
+  SuiteRecords records;
+  records.samples["a"] = {passed(2, 2)};
+  SuiteReport before = report_of(plan_of(1), records);
+  before.run = "/runs/EARLIER";
+  before.stack.fields["gpu"] = "A";
+  records.samples["a"] = {passed(3, 3)};
+  SuiteReport now = report_of(plan_of(1), records);
+  now.stack.fields["gpu"] = "B";
+  const auto json = nlohmann::json::parse(to_json(now, &before));
+  const auto& against = json.at("against");
+  EXPECT_EQ(against.at("run"), "/runs/EARLIER");
+  EXPECT_EQ(against.at("stack_differences"), nlohmann::json{"gpu: A before, B now"});
+  EXPECT_EQ(against.at("tasks"), nlohmann::json{"a"});
+  EXPECT_EQ(against.at("left_out").size(), 2U);
+  EXPECT_NEAR(against.at("before")[0].at("eager").at("geomean"), 2, 1e-9);
+  EXPECT_NEAR(against.at("now")[0].at("eager").at("geomean"), 3, 1e-9);
+  EXPECT_FALSE(nlohmann::json::parse(to_json(now)).contains("against"));
+  EXPECT_NE(to_html(now, &before).find("before: /runs/EARLIER"), std::string::npos);
+}
+
 TEST(SuiteFiguresTest, AMissingSampleHasItsTasksNameAndReason) {
   SuiteRecords records;
   records.samples["a"] = {passed(2, 2)};
@@ -295,6 +316,9 @@ void fill(RunDatabase& db, const SuitePlan& plan, RandomStream& random) {
       }
       const Verdict verdict = random_verdict(random, plan.numerics == "paper");
       ASSERT_TRUE(db.put_verdict({id, 1, true, verdict}));
+      Verdict other = random_verdict(random, plan.numerics == "paper");
+      other.submission_hash = "of files that were not kept";
+      ASSERT_TRUE(db.put_verdict({id, 1, true, other}));
       ASSERT_TRUE(db.put_outcome(id, {.reward = 1, .verdict = verdict.outcome}));
     }
   }
