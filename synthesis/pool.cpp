@@ -61,9 +61,20 @@ size_t Pool::count(TaskUse use) const {
   return of_use({use}).size();
 }
 
+uint64_t Pool::left_of(const Task& task) const {
+  const auto found = limits_->find(task.id);
+  return found == limits_->end() ? 0 : found->second;
+}
+
 bool Pool::exhausted() const {
-  const auto is_spent = [this](const Task& task) { return limits_->left(task.id) == 0; };
-  return limits_ && std::ranges::all_of(tasks_, is_spent);
+  return limits_ && std::ranges::all_of(tasks_, [&](const Task& t) { return left_of(t) == 0; });
+}
+
+bool Pool::spend(const Task& task) {
+  if (!limits_) return true;
+  if (left_of(task) == 0) return false;
+  --limits_->at(task.id);
+  return true;
 }
 
 const Task& Pool::next() {
@@ -71,7 +82,7 @@ const Task& Pool::next() {
   assert(!exhausted() && "next() of an exhausted pool");
   while (true) {
     const Task& task = draw();
-    if (!limits_ || limits_->spend(task.id)) return task;
+    if (spend(task)) return task;
   }
 }
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
-#include <memory>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,7 +14,6 @@
 #include "runtime/config/synthesis_config.hpp"
 #include "runtime/random_stream.hpp"
 #include "runtime/task.hpp"
-#include "synthesis/draw_limits.hpp"
 #include "synthesis/task_stats.hpp"
 
 namespace warpsmith::synthesis {
@@ -22,6 +21,9 @@ namespace warpsmith::synthesis {
 /// How many of `draws` each of `weights` gets: its share, rounded up or down. One `offset` in [0,
 /// 1) decides all roundings, which keeps counts close to the shares. All zero: equal shares.
 std::vector<size_t> shares_of(const std::vector<double>& weights, size_t draws, double offset);
+
+/// By task, how often it may still be drawn.
+using DrawLimits = std::map<std::string, uint64_t>;
 
 /// Draws in shuffled rounds. A round holds every task in use once, so that windows of equal length
 /// hold nearly equal mixes. Rules other than `uniform` add as many draws again, shared out by
@@ -35,8 +37,9 @@ class Pool {
   /// Adds a task, which comes up within the current round. `most_speedup`: see TaskStats.
   void add(Task task, double most_speedup = std::numeric_limits<double>::infinity());
 
-  /// Limits how often each task is drawn. Called before the first draw; null: no limits.
-  void limit(std::shared_ptr<DrawLimits> limits) { limits_ = std::move(limits); }
+  /// Limits how often each task is drawn; one that is not named is not drawn. Called before the
+  /// first draw.
+  void limit(DrawLimits limits) { limits_ = std::move(limits); }
   /// True if every task in the pool was drawn as often as its limit allows.
   bool exhausted() const;
   /// Draws a task. Requires a pool that is neither empty nor exhausted.
@@ -52,6 +55,9 @@ class Pool {
 
  private:
   const Task& draw();
+  /// Counts a draw; false if the task's limit is reached.
+  bool spend(const Task& task);
+  uint64_t left_of(const Task& task) const;
   void begin_round();
   void add_by_weight(const std::vector<size_t>& used);
   std::vector<size_t> of_use(std::initializer_list<TaskUse> uses) const;
@@ -60,7 +66,7 @@ class Pool {
   std::vector<TaskStats> stats_;
   RandomStream stream_;
   CurriculumConfig curriculum_;
-  std::shared_ptr<DrawLimits> limits_;
+  std::optional<DrawLimits> limits_;
   std::vector<size_t> round_;  // indices left in this round, drawn from the back
 };
 

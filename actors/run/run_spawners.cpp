@@ -62,9 +62,9 @@ void add_run_state(Spawners& s, const Inputs& inputs) {
 }
 
 /// One for all synthesis actors of a run, so that a restart goes on; null: no limits.
-std::shared_ptr<synthesis::DrawLimits> draw_limits(const RunInputs& inputs) {
+std::shared_ptr<DrawPlan> draw_plan(const RunInputs& inputs) {
   if (!inputs.missing) return nullptr;
-  return std::make_shared<synthesis::DrawLimits>(*inputs.missing);
+  return std::make_shared<DrawPlan>(*inputs.missing);
 }
 
 /// Leaves room for the restarts of each incarnation, which begins at 1.
@@ -82,7 +82,7 @@ void add_task_actors(Spawners& s, const Inputs& inputs) {
     return system.spawn(composer, std::move(id),
                         composer_settings(inputs->config, inputs->python, inputs->scratch, index));
   };
-  s.synthesis = [inputs, draws = draw_limits(*inputs), start = first_start(*inputs)](
+  s.synthesis = [inputs, draws = draw_plan(*inputs), start = first_start(*inputs)](
                     caf::actor_system& system, Identity id,
                     std::vector<SandboxActor> sandboxes) mutable {
     SynthesisSettings settings =

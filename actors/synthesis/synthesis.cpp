@@ -37,7 +37,7 @@ void SynthesisState::start(Self self, std::vector<Task> tasks, std::vector<Sandb
   sandboxes_ = std::move(sandboxes);
   pool_ = synthesis::Pool({}, RandomStream{settings_.seed, "synthesis", settings_.start},
                           settings_.curriculum);
-  pool_.limit(settings_.draws);
+  if (settings_.draws) pool_.limit(settings_.draws->left());
   self->send(self, atom::step_v);
 }
 
@@ -207,6 +207,7 @@ void SynthesisState::offer_no_task() {
 
 PreparedTask SynthesisState::draw() {
   const Task& task = pool_.next();
+  if (settings_.draws) settings_.draws->drawn(task.id);
   return {task, facts_.at(task.id)};
 }
 

@@ -14,6 +14,7 @@
 #include "actors/base/actor_state.hpp"
 #include "actors/protocol/interfaces.hpp"
 #include "actors/synthesis/composing.hpp"
+#include "actors/synthesis/draw_plan.hpp"
 #include "synthesis/pool.hpp"
 
 namespace warpsmith::actors {
@@ -31,7 +32,7 @@ struct SynthesisSettings {
   /// In an evaluation: how often each task is still drawn; a restarted synthesis shares it.
   /// Afterwards askers get a task with an empty id, and the ledger gets the number of all
   /// trajectories.
-  std::shared_ptr<synthesis::DrawLimits> draws;
+  std::shared_ptr<DrawPlan> draws;
   uint64_t admitted_before = 0;                   // trajectories of the run before these draws
   std::shared_ptr<const OutcomesByTask> history;  // what the pool counts first; may be empty
   ComposingSettings composing;

@@ -19,10 +19,6 @@ Pool pool_of(size_t count, CurriculumConfig curriculum = {}, uint64_t seed = 1) 
   return {std::move(tasks), RandomStream{seed, "pool"}, curriculum};
 }
 
-std::shared_ptr<DrawLimits> limits(std::map<std::string, uint64_t> planned) {
-  return std::make_shared<DrawLimits>(std::move(planned));
-}
-
 constexpr CurriculumConfig by_headroom{.rule = Curriculum::headroom};
 
 /// A correct attempt with that reward if it is positive, else a wrong one.
@@ -38,20 +34,9 @@ std::map<std::string, int> drawn(Pool& pool, int draws) {
 
 TEST(PoolTest, LimitsSayHowOftenEachTaskIsDrawn) {
   Pool pool = pool_of(4);
-  pool.limit(limits({{"0", 3}, {"1", 0}, {"2", 1}, {"other", 5}}));
+  pool.limit({{"0", 3}, {"1", 0}, {"2", 1}, {"other", 5}});
   EXPECT_EQ(drawn(pool, 4), (std::map<std::string, int>{{"0", 3}, {"2", 1}}));
   EXPECT_TRUE(pool.exhausted());
-}
-
-TEST(PoolTest, PoolThatReplacesALostOneGoesOnWithWhatIsLeft) {
-  const auto shared = limits({{"0", 2}, {"1", 1}});
-  Pool lost = pool_of(2), successor = pool_of(2);
-  lost.limit(shared);
-  successor.limit(shared);
-  auto counts = drawn(lost, 2);
-  ++counts[successor.next().id];
-  EXPECT_EQ(counts, (std::map<std::string, int>{{"0", 2}, {"1", 1}}));
-  EXPECT_TRUE(successor.exhausted());
 }
 
 TEST(PoolTest, WithoutLimitsAPoolIsNeverExhausted) {

@@ -46,10 +46,6 @@ SupervisorActor::behavior_type listener(SupervisorActor::pointer /*self*/,
           [](atom::snapshot) { return Observation{}; }};
 }
 
-std::shared_ptr<synthesis::DrawLimits> limits(std::map<std::string, uint64_t> planned) {
-  return std::make_shared<synthesis::DrawLimits>(std::move(planned));
-}
-
 class SynthesisTest : public ActorTest {
  protected:
   SynthesisActor with_tasks(const std::vector<std::string>& ids, size_t min_ready = 1,
@@ -96,7 +92,8 @@ TEST_F(SynthesisTest, AnEvaluationGetsEachTaskAsOftenAsItLacksSamplesThenNone) {
   std::vector<Task> tasks(3);
   for (size_t i = 0; i < 3; ++i) tasks[i].id = std::vector<std::string>{"a", "bad-1", "b"}[i];
   SynthesisSettings settings;
-  settings.draws = limits({{"a", 2}, {"bad-1", 2}, {"b", 1}});
+  settings.draws =
+      std::make_shared<DrawPlan>(synthesis::DrawLimits{{"a", 2}, {"bad-1", 2}, {"b", 1}});
   settings.min_ready = 3;
   actor = sys.spawn(synthesis, identity("synthesis-0"), tasks, std::vector{judge}, settings);
   deliver_all();
