@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/composer/composer_settings.hpp"
 
+#include <array>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "actors/sandbox/slot_cores.hpp"
 #include "runtime/environment.hpp"
@@ -12,6 +14,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
+std::string_view name_of(ComposeCompiler compiler) {
+  static constexpr std::array<std::string_view, 3> names{"none", "aot_eager", "inductor"};
+  return names.at(static_cast<size_t>(compiler));
+}
+
+/// Only what is set, so that a run of an earlier version can be resumed.
+void add_choices(nlohmann::json& origin, const ComposeConfig& compose) {
+  if (!compose.shares.empty()) origin["shares"] = compose.shares;
+  if (compose.compile != ComposeCompiler::none) origin["compile"] = name_of(compose.compile);
+  if (compose.max_ms > 0) origin["window"] = {compose.min_ms, compose.max_ms};
+}
+
 nlohmann::json origin_of(const RunConfig& config) {
   const ComposeConfig& compose = config.synthesis.compose;
   std::vector<std::string> against;
@@ -19,11 +33,13 @@ nlohmann::json origin_of(const RunConfig& config) {
     for (const fs::path& place : *places) against.push_back(fs::absolute(place).string());
   }
   const std::chrono::duration<double> seconds = compose.candidate_time;
-  return {{"seed", config.run.seed},
-          {"device", uses_gpus(config.sandbox) ? "cuda" : "cpu"},
-          {"against", against},
-          {"seconds", seconds.count()},
-          {"memory", compose.memory_bytes}};
+  nlohmann::json origin{{"seed", config.run.seed},
+                        {"device", uses_gpus(config.sandbox) ? "cuda" : "cpu"},
+                        {"against", against},
+                        {"seconds", seconds.count()},
+                        {"memory", compose.memory_bytes}};
+  add_choices(origin, compose);
+  return origin;
 }
 
 }  // namespace

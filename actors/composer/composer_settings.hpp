@@ -10,7 +10,7 @@
 namespace warpsmith::actors {
 
 /// What decides the candidates of a run, on one line of JSON: seed, device, what they stay away
-/// from, and the limits of one.
+/// from, the limits of one, and what `synthesis.compose` sets beside its defaults.
 std::string composing_origin(const RunConfig& config);
 
 /// The settings of composer `index`; those behind `synthesis.count` work on nodes. `scratch`: the

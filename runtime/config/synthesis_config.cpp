@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <array>
 
+#include "runtime/config/shares.hpp"
+
 namespace warpsmith {
 namespace {
 constexpr std::array<std::string_view, 3> curriculum_names{"uniform", "success_band", "headroom"};
+constexpr std::array<std::string_view, 3> compiler_names{"none", "aot_eager", "inductor"};
 
 bool is_blank(const std::string& text) {
   return text.find_first_not_of(" \t\r\n") == std::string::npos;
@@ -21,11 +24,27 @@ void describe_curriculum(Fields& fields, CurriculumConfig& c) {
 }
 
 void describe_compose(Fields& fields, ComposeConfig& c) {
+  fields.text("shares", c.shares);
+  fields.choice_of("compile", c.compile, compiler_names);
+  fields.real("min_ms", c.min_ms, {.low = 0, .high = 1e6});
+  fields.real("max_ms", c.max_ms, {.low = 0, .high = 1e6});
   fields.integer("candidates", c.candidates, {.low = 1, .high = 10'000'000});
   fields.texts("nodes", c.nodes, {});
   fields.paths("against", c.against);
   fields.duration("candidate_time", c.candidate_time, {.low = std::chrono::seconds{1}});
   fields.bytes("memory", c.memory_bytes, {.low = 64 << 20});
+}
+
+void validate_compose(const ComposeConfig& c, Complaints& complaints) {
+  if (!c.shares.empty()) {
+    const auto wrong = complaint_about_shares(c.shares);
+    complaints.require(!wrong, "synthesis.compose.shares", wrong.value_or(""));
+  }
+  complaints.require(c.min_ms < c.max_ms || (c.min_ms == 0 && c.max_ms == 0),
+                     "synthesis.compose.min_ms", "expected less than max_ms, or both 0");
+  complaints.require(std::ranges::none_of(c.nodes, is_blank), "synthesis.compose.nodes",
+                     "expected commands that run `warpsmith synth worker` elsewhere, got an empty "
+                     "one; remove it");
 }
 }  // namespace
 
@@ -43,9 +62,7 @@ void validate(const SynthesisConfig& c, Complaints& complaints) {
                      "synthesis.curriculum.success_low", "expected less than success_high");
   complaints.require(!c.tasks.empty() || c.composers() > 0, "synthesis.tasks",
                      "expected at least one folder or file of tasks, or synthesis.count > 0");
-  complaints.require(std::ranges::none_of(c.compose.nodes, is_blank), "synthesis.compose.nodes",
-                     "expected commands that run `warpsmith synth worker` elsewhere, got an empty "
-                     "one; remove it");
+  validate_compose(c.compose, complaints);
   for (const auto& path : c.held_out) {
     const bool trained = std::find(c.tasks.begin(), c.tasks.end(), path) != c.tasks.end();
     complaints.require(!trained, "synthesis.held_out",

@@ -30,8 +30,17 @@ struct CurriculumConfig {
   int64_t quarantine_after = 8;
 };
 
+/// torch.compile's backend whose outputs must equal eager's.
+enum class ComposeCompiler : uint8_t { none, aot_eager, inductor };
+
 /// New tasks that are composed while the policy trains.
 struct ComposeConfig {
+  /// Percent of tasks by number of operators, "1=3.4,2=83.8,transformers=1.2"; empty: the paper's.
+  std::string shares;
+  /// As `synth --compile`. "none": the sandbox compiles each accepted task when it takes it in.
+  ComposeCompiler compile = ComposeCompiler::none;
+  double min_ms = 0;           // least time of one call; 0, with max_ms: the default of `synth`
+  double max_ms = 0;           // most time of one call
   int64_t candidates = 2'000;  // after the last one, training goes on with the tasks there are
   /// Shell commands that each reach one more composer on another machine, where they run
   /// `warpsmith synth worker`. One that is away for 30 minutes is given up.

@@ -5,6 +5,7 @@
 #
 # The first frame holds the settings, and the first answer says that they are in force. A frame is u32 magic, u32 0,
 # u64 length, then JSON.
+import argparse
 import json
 import os
 import pathlib
@@ -94,6 +95,22 @@ class _Away:
                 return record
 
 
+def _shares(text):
+    """What `synth --shares` makes of the text; None without one."""
+    try:
+        return arguments.shares_of(text) if text else None
+    except argparse.ArgumentTypeError as error:
+        sys.exit(f"serve: synthesis.compose.shares: {error}")
+
+
+def _completed(settings):
+    """Everything that a worker needs. The engine leaves out what is not set."""
+    window = settings.get("window") or arguments.window_of(settings["device"])
+    return {**settings, "against": _prepare(settings), "window": window, "compile": settings.get("compile", "none"),
+            "shares": _shares(settings.get("shares")),
+            "seeds": str(pathlib.Path(settings["cache"]) / tables.file_name())}
+
+
 def _answer(worker, index):
     """One record; an accepted row gets the name of its task."""
     from names import task_id
@@ -110,9 +127,7 @@ def main():
     os.nice(19)  # the cores are for training
     os.makedirs(settings["folder"], exist_ok=True)
     os.environ.update(environments.of_worker(settings["folder"], settings.get("gpu")))
-    against = _prepare(settings)
-    settings = {**settings, "against": against, "window": arguments.window_of(settings["device"]), "compile": "none",
-                "shares": None, "seeds": str(pathlib.Path(settings["cache"]) / tables.file_name())}
+    settings = _completed(settings)
     if "node" in settings:
         found = _Away(settings)
     else:

@@ -68,7 +68,7 @@ class Worker:
             namespaces.enter(self.folder, _TEMPORARY_BYTES)
         except OSError as error:
             if self.settings["compile"] != "none" or self.settings["device"] == "cuda":
-                remedy = "" if self.settings["device"] == "cuda" else "; use --compile none"
+                remedy = "" if self.settings["device"] == "cuda" else "; --compile none works without them"
                 sys.exit(f"worker: a compiler and a GPU need user namespaces, which are refused here: {error}{remedy}")
             return
         if self.settings["device"] == "cuda":

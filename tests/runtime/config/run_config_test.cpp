@@ -141,6 +141,31 @@ TEST(RunConfigTest, ANodeIsReachedByACommand) {
   }
 }
 
+TEST(RunConfigTest, SharesOfComposedTasksHaveTheFormOfSynth) {
+  for (const char* good : {"1=3.4,2=83.8,transformers=1", "2=1", "1=0,5=1e1"}) {
+    EXPECT_EQ(error_of(least, {std::string{"synthesis.compose.shares="} + good}), "");
+  }
+  const std::pair<const char*, const char*> wrong[]{
+      {"2", "expected NUMBER=SHARE,…, got 2"},
+      {"2=1,", "expected NUMBER=SHARE,…, got 2=1,"},
+      {"2=much", "expected NUMBER=SHARE,…, got 2=much"},
+      {"9=1", "expected shares of 1 to 5 and transformers, got 9=1"},
+      {"2=-1,3=2", "expected shares of 1 to 5 and transformers, got 2=-1,3=2"},
+      {"2=inf", "expected shares of 1 to 5 and transformers, got 2=inf"},
+      {"2=0", "expected shares of 1 to 5 and transformers, got 2=0"}};
+  for (const auto& [text, complaint] : wrong) {
+    EXPECT_THAT(error_of(least, {"synthesis.compose.shares=\"" + std::string{text} + '"'}),
+                HasSubstr(std::string{"synthesis.compose.shares: "} + complaint));
+  }
+}
+
+TEST(RunConfigTest, AWindowOfComposedTasksHasTwoEnds) {
+  EXPECT_EQ(error_of(least, {"synthesis.compose.min_ms=1", "synthesis.compose.max_ms=2"}), "");
+  for (const char* alone : {"synthesis.compose.min_ms=1", "synthesis.compose.max_ms=0.0"}) {
+    EXPECT_EQ(error_of(least, {alone}).empty(), std::string{alone}.ends_with("0.0"));
+  }
+}
+
 TEST(RunConfigTest, BrokenSyntaxIsTheOnlyComplaint) {
   EXPECT_THAT(error_of("[run\n"), Not(HasSubstr("required")));
 }
@@ -161,6 +186,8 @@ TEST(RunConfigTest, EffectiveConfigurationReadsBackToItself) {
        "learner.lora.rank=8", "learner.lora.targets=[\"qkv\"]"},
       {"run.stage=sft", "model.weights=random", "sft.data=d.jsonl"},
       {"run.stage=sft", "sft.script=s.toml"},
+      {"synthesis.compose.shares=2=1,3=1", "synthesis.compose.compile=aot_eager",
+       "synthesis.compose.min_ms=0.5", "synthesis.compose.max_ms=9"},
       {"synthesis.held_out=[\"h\"]", "generator.temperature=0", "rollout.reward=log_speedup"}};
   for (const auto& overrides : options) {
     const auto config = parse_run_config("c.toml", least, overrides);
