@@ -6,7 +6,7 @@
 // by a worker there, which the process here reaches by a command (remote.py): a node that is lost
 // ends no actor, and is called again after a growing wait. A node that was never there in a few
 // calls, is away for too long, or refuses the run, is given up: the composer then answers each
-// request with `process_failed`.
+// request with `process_failed`. So does one whose language model will write no more.
 #pragma once
 
 #include <caf/typed_response_promise.hpp>
@@ -22,14 +22,23 @@ namespace warpsmith::actors {
 
 struct ComposerSettings {
   ComposingSpec worker;
-  std::string node;                                   // the command that reaches it; empty: here
-  SharedGpu shared;                                   // where candidates run
+  std::string node;  // the command that reaches it; empty: here
+  bool model_writes =
+      false;         // a language model does: the worker gets the device once there is a text
+  SharedGpu shared;  // where candidates run
   std::chrono::milliseconds tick{50};                 // between two looks for an answer
   std::chrono::milliseconds ready_within{3'600'000};  // the first crawl takes minutes
   std::chrono::milliseconds answer_within{1'800'000};
   std::chrono::milliseconds first_wait{1'000}, most_wait{60'000};  // before a node is called again
   uint32_t most_calls = 4;  // of a node that was never there; then it is given up
   std::chrono::milliseconds most_away{1'800'000};  // the same of a node that was there; remote.py
+};
+
+/// What comes next for the candidate under way.
+enum class ComposerStep : uint8_t {
+  to_ask,       // this actor gives its number to the worker, once that is ready
+  with_worker,  // the worker answers, or says what it needs for the answer
+  to_judge,     // this actor gives the worker the device, once that is free
 };
 
 /// The composer with its message to itself: look for an answer.
@@ -49,8 +58,8 @@ class ComposerState : public ActorState {
   struct Work {
     uint64_t index = 0;
     Promise promise;
-    bool asked = false;  // the worker has it
-    SteadyClock::time_point since;
+    ComposerStep step = ComposerStep::to_ask;
+    SteadyClock::time_point since;  // of the step `with_worker`
   };
 
   void describe(ActorStatus& status) const override;
@@ -60,7 +69,10 @@ class ComposerState : public ActorState {
   void node_lost(const Error& why);
   std::optional<std::string> why_given_up(const Error& why) const;
   bool has_share();
-  void ask_worker();
+  void go_on();
+  void tell_worker(const std::string& message);
+  void heard(const std::string& message);
+  void give_up(const Error& why);
   void look();
   void take(const std::string& answer);
   void worker_ended(const Error& why);
@@ -80,7 +92,7 @@ class ComposerState : public ActorState {
   SteadyClock::time_point call_at_;                  // not earlier
   uint32_t calls_ = 0;                               // that ended before the node was there once
   std::optional<SteadyClock::time_point> there_at_;  // when the node was last known to be there
-  std::optional<Error> given_up_;                    // why the node is not called again
+  std::optional<Error> given_up_;                    // why it composes no more
 };
 
 ComposerSelf::behavior_type composer(ComposerState::Self self, Identity identity,

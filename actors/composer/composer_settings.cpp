@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "actors/base/secret_key.hpp"
 #include "actors/sandbox/slot_cores.hpp"
 #include "runtime/environment.hpp"
 #include "runtime/json_text.hpp"
@@ -23,7 +24,20 @@ std::string_view name_of(ComposeCompiler compiler) {
 void add_choices(nlohmann::json& origin, const ComposeConfig& compose) {
   if (!compose.shares.empty()) origin["shares"] = compose.shares;
   if (compose.compile != ComposeCompiler::none) origin["compile"] = name_of(compose.compile);
+  if (compose.composer == ComposerKind::llm) origin["composer"] = "llm";
+  if (!compose.url.empty()) origin["model"] = {compose.url, compose.model};
   if (compose.max_ms > 0) origin["window"] = {compose.min_ms, compose.max_ms};
+}
+
+/// What the worker needs to ask an endpoint; without an address it asks this actor.
+nlohmann::json model_of(const ComposeConfig& compose) {
+  nlohmann::json model = nlohmann::json::object();
+  if (compose.url.empty()) return model;
+  model["url"] = compose.url;
+  model["model"] = compose.model;
+  model["seconds"] = std::chrono::duration<double>(compose.answer_time).count();
+  if (!compose.key_env.empty()) model["key_env"] = compose.key_env;
+  return model;
 }
 
 nlohmann::json origin_of(const RunConfig& config) {
@@ -48,12 +62,23 @@ std::string composing_origin(const RunConfig& config) {
   return json_text(origin_of(config));
 }
 
+Result<void> check_composer(const RunConfig& config) {
+  if (config.synthesis.composers() == 0) return {};
+  const auto key = secret_key("synthesis.compose.key_env", config.synthesis.compose.key_env);
+  if (!key) return tl::unexpected(key.error());
+  return {};
+}
+
 ComposerSettings composer_settings(const RunConfig& config, const std::string& python,
                                    const fs::path& scratch, uint32_t index) {
   nlohmann::json settings = origin_of(config);
   settings["cache"] = (cache_folder() / "synthesis").string();
   settings["folder"] = (scratch / ("composer-" + std::to_string(index))).string();
   ComposerSettings composer;
+  if (config.synthesis.compose.composer == ComposerKind::llm) {
+    settings["llm"] = model_of(config.synthesis.compose);
+    composer.model_writes = true;
+  }
   if (const auto here = static_cast<uint64_t>(config.synthesis.count); index >= here) {
     composer.node = config.synthesis.compose.nodes.at(index - here);
     settings["node"] = composer.node;

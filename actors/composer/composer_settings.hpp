@@ -13,6 +13,9 @@ namespace warpsmith::actors {
 /// from, the limits of one, and what `synthesis.compose` sets beside its defaults.
 std::string composing_origin(const RunConfig& config);
 
+/// Refuses a run whose endpoint's key is not in the environment; the error names the variable.
+Result<void> check_composer(const RunConfig& config);
+
 /// The settings of composer `index`; those behind `synthesis.count` work on nodes. `scratch`: the
 /// parent of its folder, which it may leave behind.
 ComposerSettings composer_settings(const RunConfig& config, const std::string& python,

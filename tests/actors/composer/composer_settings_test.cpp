@@ -17,6 +17,38 @@ TEST(ComposerSettingsTest, WhatIsNotSetIsNoPartOfTheOrigin) {
   EXPECT_EQ(origin.size(), 5U) << "a run of an earlier version goes on: " << origin;
 }
 
+RunConfig with_endpoint() {
+  RunConfig config;
+  config.synthesis.count = 1;
+  config.synthesis.compose.composer = ComposerKind::llm;
+  config.synthesis.compose.url = "http://h/v1";
+  config.synthesis.compose.model = "m";
+  config.synthesis.compose.key_env = "NO_SUCH_VARIABLE";
+  return config;
+}
+
+TEST(ComposerSettingsTest, TheWorkerGetsTheEndpointAndTheNameOfTheKeyAlone) {
+  const auto settings = composer_settings(with_endpoint(), "python", "/tmp", 0);
+  EXPECT_TRUE(settings.model_writes);
+  const nlohmann::json expected{
+      {"url", "http://h/v1"}, {"model", "m"}, {"seconds", 120.0}, {"key_env", "NO_SUCH_VARIABLE"}};
+  EXPECT_EQ(nlohmann::json::parse(settings.worker.settings)["llm"], expected);
+  const auto origin = origin_of(with_endpoint());
+  EXPECT_EQ(origin["model"], nlohmann::json({"http://h/v1", "m"}));
+  EXPECT_EQ(origin["composer"], "llm");
+}
+
+TEST(ComposerSettingsTest, AKeyThatIsNotThereIsNamedBeforeTheRun) {
+  const auto checked = check_composer(with_endpoint());
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(checked.error().message,
+            "synthesis.compose.key_env: the environment variable NO_SUCH_VARIABLE is not set; "
+            "export it with the endpoint's key");
+  RunConfig none = with_endpoint();
+  none.synthesis.compose_nothing();
+  EXPECT_TRUE(check_composer(none));
+}
+
 TEST(ComposerSettingsTest, WhatDecidesTheTasksIsPartOfTheOrigin) {
   RunConfig config;
   ComposeConfig& compose = config.synthesis.compose;

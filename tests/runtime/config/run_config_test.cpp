@@ -159,6 +159,26 @@ TEST(RunConfigTest, SharesOfComposedTasksHaveTheFormOfSynth) {
   }
 }
 
+TEST(RunConfigTest, TheEndpointOfAComposerIsWhole) {
+  const std::string of = "synthesis.compose.";
+  const std::string llm = of + "composer=llm", url = of + "url=http://h/v1", model = of + "model=m";
+  EXPECT_EQ(error_of(least, {llm}), "") << "the run's own generator";
+  EXPECT_EQ(error_of(least, {llm, url, model, of + "key_env=KEY"}), "");
+  const std::pair<std::vector<std::string>, const char*> wrong[]{
+      {{url, model}, "synthesis.compose.url: goes with synthesis.compose.composer"},
+      {{llm, model}, "synthesis.compose.model: goes with synthesis.compose.url"},
+      {{llm, of + "key_env=KEY"}, "synthesis.compose.key_env: goes with synthesis.compose.url"},
+      {{llm, url}, "synthesis.compose.model: expected a name"},
+      {{llm, of + "url=ftp://h", model}, "synthesis.compose.url: expected http"},
+      {{llm, url, model, of + "key_env=sk-planted"},
+       "synthesis.compose.key_env: expected the name"}};
+  for (const auto& [overrides, complaint] : wrong) {
+    const std::string error = error_of(least, overrides);
+    EXPECT_THAT(error, HasSubstr(complaint));
+    EXPECT_THAT(error, Not(HasSubstr("planted")));
+  }
+}
+
 TEST(RunConfigTest, AWindowOfComposedTasksHasTwoEnds) {
   EXPECT_EQ(error_of(least, {"synthesis.compose.min_ms=1", "synthesis.compose.max_ms=2"}), "");
   for (const char* alone : {"synthesis.compose.min_ms=1", "synthesis.compose.max_ms=0.0"}) {
@@ -186,6 +206,8 @@ TEST(RunConfigTest, EffectiveConfigurationReadsBackToItself) {
        "learner.lora.rank=8", "learner.lora.targets=[\"qkv\"]"},
       {"run.stage=sft", "model.weights=random", "sft.data=d.jsonl"},
       {"run.stage=sft", "sft.script=s.toml"},
+      {"synthesis.compose.composer=llm", "synthesis.compose.url=http://h/v1",
+       "synthesis.compose.model=m", "synthesis.compose.answer_time=5s"},
       {"synthesis.compose.shares=2=1,3=1", "synthesis.compose.compile=aot_eager",
        "synthesis.compose.min_ms=0.5", "synthesis.compose.max_ms=9"},
       {"synthesis.held_out=[\"h\"]", "generator.temperature=0", "rollout.reward=log_speedup"}};
