@@ -56,6 +56,7 @@ bool ComposerState::node_is_ready() {
 void ComposerState::node_lost(const Error& why) {
   log::warn(label() + ": node lost: " + why.message);
   worker_.reset();
+  end_question();
   const auto now = SteadyClock::now();
   if (ready_) there_at_ = now;
   ready_ = false;
@@ -105,6 +106,11 @@ void ComposerState::go_on() {
     case ComposerStep::to_judge:
       if (has_share()) tell_worker(go_message());
       break;
+    case ComposerStep::with_model:
+      if (SteadyClock::now() - work_->since > settings_.policy_within) {
+        policy_failed("the policy gave no answer within synthesis.compose.answer_time");
+      }
+      break;
     case ComposerStep::with_worker:
       break;
   }
@@ -138,7 +144,9 @@ bool ComposerState::late() const {
 
 void ComposerState::heard(const std::string& message) {
   const bool expected = work_ && work_->step == ComposerStep::with_worker && settings_.model_writes;
-  if (!expected || !asks_for_device(message)) return take(message);
+  if (!expected) return take(message);
+  if (const auto prompt = prompt_in(message)) return ask_policy(*prompt);
+  if (!asks_for_device(message)) return take(message);
   work_->step = ComposerStep::to_judge;
 }
 
@@ -158,6 +166,7 @@ void ComposerState::take(const std::string& answer) {
 void ComposerState::worker_ended(const Error& why) {
   if (is_away()) return node_lost(why);
   worker_.reset();
+  end_question();
   if (why.code == ErrorCode::unsupported) return give_up(why);
   if (!ready_ || ++deaths_ == most_deaths) throw ActorFailure(why);
   log::warn(label() + ": candidate " + std::to_string(work_->index) + ": " + why.message);
@@ -183,6 +192,7 @@ void ComposerState::describe(ActorStatus& status) const {
   status.phase = work_                  ? (ready_ ? "composing" : "preparing")
                  : is_away() && !ready_ ? "no node"
                                         : "idle";
+  if (asked_) status.phase = "asking the policy";
   status.queued = work_ ? 1 : 0;
   status.gauges = {{"composed", static_cast<double>(composed_)}};
 }
@@ -192,6 +202,7 @@ ComposerSelf::behavior_type composer(ComposerState::Self self, Identity identity
   adopt(self, std::move(identity));
   self->state.start(self, std::move(settings));
   return {on(self, "status", &ComposerState::status), on(self, "compose", &ComposerState::compose),
+          on(self, "peers", &ComposerState::peers), on(self, "tokens", &ComposerState::tokens),
           on(self, "tick", &ComposerState::tick)};
 }
 

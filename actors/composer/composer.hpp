@@ -15,6 +15,7 @@
 #include "actors/base/actor_state.hpp"
 #include "actors/base/gpu_share.hpp"
 #include "actors/composer/composing_worker.hpp"
+#include "actors/composer/policy_question.hpp"
 #include "actors/protocol/interfaces.hpp"
 #include "runtime/clock.hpp"
 
@@ -23,9 +24,11 @@ namespace warpsmith::actors {
 struct ComposerSettings {
   ComposingSpec worker;
   std::string node;  // the command that reaches it; empty: here
-  bool model_writes =
-      false;         // a language model does: the worker gets the device once there is a text
-  SharedGpu shared;  // where candidates run
+  /// A language model writes candidates: the worker gets the device once there is a text.
+  bool model_writes = false;
+  std::optional<PolicyText> policy;                   // of the run's own generator, if that writes
+  std::chrono::milliseconds policy_within{120'000};   // of one answer of it
+  SharedGpu shared;                                   // where candidates run
   std::chrono::milliseconds tick{50};                 // between two looks for an answer
   std::chrono::milliseconds ready_within{3'600'000};  // the first crawl takes minutes
   std::chrono::milliseconds answer_within{1'800'000};
@@ -38,6 +41,7 @@ struct ComposerSettings {
 enum class ComposerStep : uint8_t {
   to_ask,       // this actor gives its number to the worker, once that is ready
   with_worker,  // the worker answers, or says what it needs for the answer
+  with_model,   // a generator streams tokens up to the end, or until the deadline
   to_judge,     // this actor gives the worker the device, once that is free
 };
 
@@ -51,6 +55,8 @@ class ComposerState : public ActorState {
   void start(Self self, ComposerSettings settings);
   caf::result<synthesis::Composition> compose(atom::compose, uint64_t index);
   void tick(atom::tick);
+  void peers(const Peers& peers);
+  void tokens(const TokenChunk& chunk);
 
  private:
   using Promise = caf::typed_response_promise<synthesis::Composition>;
@@ -59,7 +65,12 @@ class ComposerState : public ActorState {
     uint64_t index = 0;
     Promise promise;
     ComposerStep step = ComposerStep::to_ask;
-    SteadyClock::time_point since;  // of the step `with_worker`
+    SteadyClock::time_point since;  // of the step
+  };
+  /// What a generator is asked.
+  struct Asked {
+    PolicyQuestion question;
+    GeneratorActor generator;
   };
 
   void describe(ActorStatus& status) const override;
@@ -73,6 +84,9 @@ class ComposerState : public ActorState {
   void tell_worker(const std::string& message);
   void heard(const std::string& message);
   void give_up(const Error& why);
+  void ask_policy(const std::string& prompt);
+  void policy_failed(const std::string& why);
+  void end_question();
   void look();
   void take(const std::string& answer);
   void worker_ended(const Error& why);
@@ -86,6 +100,9 @@ class ComposerState : public ActorState {
   bool ready_ = false;  // the worker has said so
   SteadyClock::time_point started_;
   std::optional<Work> work_;
+  std::vector<GeneratorActor> generators_;
+  std::optional<Asked> asked_;  // in the step with_model
+  uint32_t questions_ = 0;      // put to a generator
   uint64_t composed_ = 0;
   uint32_t deaths_ = 0;                              // of workers since the last answer
   std::chrono::milliseconds wait_{0};                // before a lost node is called again

@@ -69,6 +69,21 @@ Result<void> check_composer(const RunConfig& config) {
   return {};
 }
 
+std::optional<PolicyText> policy_text(const RunConfig& config,
+                                      const std::shared_ptr<const policy::Tokenizer>& tokenizer,
+                                      policy::ChatFrame frame, std::vector<int32_t> stop_tokens) {
+  if (!config.synthesis.policy_composes()) return std::nullopt;
+  PolicyText text;
+  text.encode = [tokenizer, frame = std::move(frame)](const std::string& prompt) {
+    return tokenizer->encode(policy::chat_prompt("", prompt, frame));
+  };
+  text.decode = [tokenizer](std::span<const int32_t> tokens) { return tokenizer->decode(tokens); };
+  text.stop_tokens = std::move(stop_tokens);
+  text.max_tokens = config.agent.max_tokens;
+  text.max_answer = config.generator.max_new_tokens;
+  return text;
+}
+
 ComposerSettings composer_settings(const RunConfig& config, const std::string& python,
                                    const fs::path& scratch, uint32_t index) {
   nlohmann::json settings = origin_of(config);
@@ -78,6 +93,7 @@ ComposerSettings composer_settings(const RunConfig& config, const std::string& p
   if (config.synthesis.compose.composer == ComposerKind::llm) {
     settings["llm"] = model_of(config.synthesis.compose);
     composer.model_writes = true;
+    composer.policy_within = config.synthesis.compose.answer_time;
   }
   if (const auto here = static_cast<uint64_t>(config.synthesis.count); index >= here) {
     composer.node = config.synthesis.compose.nodes.at(index - here);

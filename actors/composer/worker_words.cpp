@@ -25,6 +25,21 @@ std::string go_message() {
   return json_text(Json{{"go", true}});
 }
 
+std::string answer_message(const std::string& text) {
+  return json_text(Json{{"answer", text}});
+}
+
+std::string failure_message(const std::string& why) {
+  return json_text(Json{{"failed", why}});
+}
+
+std::optional<std::string> prompt_in(const std::string& message) {
+  const Json object = object_in(message);
+  const auto prompt = object.find("ask");
+  if (prompt == object.end() || !prompt->is_string()) return std::nullopt;
+  return prompt->get<std::string>();
+}
+
 bool asks_for_device(const std::string& message) {
   return object_in(message).contains("judges");
 }

@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "actors/generator/generator_settings.hpp"
+
 namespace warpsmith::actors {
 namespace {
 
@@ -36,6 +38,17 @@ TEST(ComposerSettingsTest, TheWorkerGetsTheEndpointAndTheNameOfTheKeyAlone) {
   const auto origin = origin_of(with_endpoint());
   EXPECT_EQ(origin["model"], nlohmann::json({"http://h/v1", "m"}));
   EXPECT_EQ(origin["composer"], "llm");
+}
+
+TEST(ComposerSettingsTest, AComposingPolicyHasASessionForEachComposer) {
+  RunConfig config = with_endpoint();
+  EXPECT_EQ(generator_settings(config, {}, {}).engine.max_sessions, config.generator.max_sessions);
+  config.synthesis.compose.url.clear();
+  config.synthesis.compose.nodes = {"ssh far"};
+  EXPECT_EQ(generator_settings(config, {}, {}).engine.max_sessions,
+            config.generator.max_sessions + 2);
+  const auto settings = composer_settings(config, "python", "/tmp", 0);
+  EXPECT_EQ(nlohmann::json::parse(settings.worker.settings)["llm"], nlohmann::json::object());
 }
 
 TEST(ComposerSettingsTest, AKeyThatIsNotThereIsNamedBeforeTheRun) {

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "runtime/environment.hpp"
+#include "tests/actors/composer/worker_preamble.hpp"
 #include "tests/support/actor_test.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -17,29 +18,6 @@ using std::chrono::milliseconds;
 // Stands in for serve.py whose node cannot be reached, or refuses the run: ends with that status.
 constexpr const char* unreachable =
     "import sys\nprint('no route to far', file=sys.stderr)\nsys.exit(";
-
-// What each stand-in for serve.py begins with: it takes the settings and is ready.
-constexpr const char* preamble = R"(
-import json, os, socket, struct, sys
-peer = socket.socket(fileno=3)
-peer.setblocking(True)
-header = struct.Struct("<IIQ")
-def exactly(size):
-    data = b""
-    while len(data) < size:
-        part = peer.recv(size - len(data))
-        if not part:
-            sys.exit(0)
-        data += part
-    return data
-def receive():
-    return json.loads(exactly(header.unpack(exactly(header.size))[2]))
-def send(value):
-    data = json.dumps(value).encode()
-    peer.sendall(header.pack(0x314D5246, 0, len(data)) + data)
-receive()
-send({"versions": {}})
-)";
 
 // Ends with the first candidate of its first life, then rejects each.
 constexpr const char* script = R"(
@@ -66,7 +44,7 @@ class ComposerTest : public ActorTest {
   void SetUp() override {
     if (!std::filesystem::exists(python_interpreter())) GTEST_SKIP() << "no WARPSMITH_PYTHON";
     const std::string mark = (folder.path() / "mark").string();
-    with_worker("MARK = '" + mark + "'" + preamble + script);
+    with_worker("MARK = '" + mark + "'" + worker_preamble + script);
     settings.first_wait = settings.most_wait = milliseconds{10};
   }
   void with_worker(const std::string& text) {
@@ -182,7 +160,7 @@ TEST_F(ComposerTest, AWorkerHereThatDiesCountsAsTheCandidatesFault) {
 
 TEST_F(ComposerTest, GivesTheDeviceToATextThatALanguageModelWrote) {
   settings.model_writes = true;
-  with_worker(preamble + std::string{writes});
+  with_worker(worker_preamble + std::string{writes});
   start();
   for (const uint64_t index : {7U, 8U}) {
     const auto found = composed(index);
@@ -192,7 +170,7 @@ TEST_F(ComposerTest, GivesTheDeviceToATextThatALanguageModelWrote) {
 }
 
 TEST_F(ComposerTest, ComposesNoMoreWhenItsWorkerSaysThatNothingFollows) {
-  with_worker(preamble +
+  with_worker(worker_preamble +
               std::string{"receive()\nprint('status 401', file=sys.stderr)\nsys.exit(2)\n"});
   start();
   const auto refused = composed(7);

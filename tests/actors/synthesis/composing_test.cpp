@@ -39,7 +39,8 @@ ComposerActor::behavior_type without_node(ComposerActor::pointer /*self*/) {
   return {[](atom::status) { return ActorStatus{}; },
           [](atom::compose, uint64_t /*index*/) -> caf::result<Composition> {
             return to_caf({ErrorCode::process_failed, "the node is given up: no route"});
-          }};
+          },
+          [](const Peers&) {}, [](const TokenChunk&) {}};
 }
 
 SupervisorActor::behavior_type hears_reports(SupervisorActor::pointer /*self*/,
@@ -65,7 +66,8 @@ ComposerActor::behavior_type scripted(ComposerActor::pointer self, Heard* heard)
               return to_caf({ErrorCode::capacity, "the node is not there yet"});
             }
             return composition(index);
-          }};
+          },
+          [](const Peers&) {}, [](const TokenChunk&) {}};
 }
 
 class AcceptingBackend : public SandboxBackend {
