@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,12 +16,13 @@ struct Composition {
   std::string id, code, hash;  // of an accepted one; `hash` ignores names that an author chose
   std::vector<std::string> ops;
   double eager_ms = 0;
+  std::map<std::string, double> steps;  // seconds by step of the filter, finite
 
   bool accepted() const { return reason.empty(); }
   bool operator==(const Composition&) const = default;
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(index, reason, detail, id, code, hash, ops, eager_ms);
+    archive(index, reason, detail, id, code, hash, ops, eager_ms, steps);
   }
 };
 

@@ -30,7 +30,10 @@ std::optional<Composition> CompositionOrder::commit() {
   ++committed_;
   Composition found = std::move(node.mapped());
   if (found.accepted() && !hashes_.insert(found.hash).second) {
-    return Composition{.index = found.index, .reason = "duplicate", .detail = found.id};
+    return Composition{.index = found.index,
+                       .reason = "duplicate",
+                       .detail = found.id,
+                       .steps = std::move(found.steps)};
   }
   return found;
 }

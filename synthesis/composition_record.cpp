@@ -14,6 +14,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr size_t most_letters = 500, most_operators = 16, most_code = size_t{1} << 20U;
+constexpr size_t most_steps = 32;
 
 /// The text of `key`; empty, with `wrong` set to the key, if it is none or too long.
 std::string text_of(const Json& object, const char* key, size_t most, std::string& wrong) {
@@ -43,6 +44,20 @@ void read_time(const Json& row, Composition& to, std::string& wrong) {
   const bool fits = time != row.end() && time->is_number() && std::isfinite(time->get<double>());
   if (!fits) return (void)(wrong = "eager_ms");
   to.eager_ms = time->get<double>();
+}
+
+/// Records of earlier versions have none.
+void read_steps(const Json& record, Composition& to, std::string& wrong) {
+  const auto steps = record.find("steps");
+  if (steps == record.end()) return;
+  const bool fits = steps->is_object() && steps->size() <= most_steps;
+  if (!fits) return (void)(wrong = "steps");
+  for (const auto& [name, seconds] : steps->items()) {
+    const bool good =
+        name.size() <= most_letters && seconds.is_number() && std::isfinite(seconds.get<double>());
+    if (!good) return (void)(wrong = "steps");
+    to.steps[name] = seconds.get<double>();
+  }
 }
 
 void read_row(const Json& row, Composition& to, std::string& wrong) {
@@ -76,17 +91,23 @@ Result<Composition> parse_composition(std::string_view text) {
     found.detail = json.contains("detail") ? text_of(json, "detail", most_letters, wrong) : "";
     if (wrong.empty() && found.reason.empty()) wrong = "reason";
   }
+  if (wrong.empty()) read_steps(json, found, wrong);
   if (!wrong.empty()) return wrong_record(wrong);
   return found;
 }
 
 std::string to_json(const Composition& c) {
-  if (!c.accepted()) {
-    return json_text(Json{{"index", c.index}, {"reason", c.reason}, {"detail", c.detail}});
+  Json record{{"index", c.index}};
+  if (c.accepted()) {
+    record["reason"] = nullptr;
+    record["row"] = {
+        {"id", c.id}, {"ops", c.ops}, {"code", c.code}, {"hash", c.hash}, {"eager_ms", c.eager_ms}};
+  } else {
+    record["reason"] = c.reason;
+    record["detail"] = c.detail;
   }
-  const Json row{
-      {"id", c.id}, {"ops", c.ops}, {"code", c.code}, {"hash", c.hash}, {"eager_ms", c.eager_ms}};
-  return json_text(Json{{"index", c.index}, {"reason", nullptr}, {"row", row}});
+  if (!c.steps.empty()) record["steps"] = c.steps;
+  return json_text(record);
 }
 
 }  // namespace warpsmith::synthesis

@@ -10,8 +10,8 @@
 namespace warpsmith::synthesis {
 
 /// Reads an answer: {"index", "reason": null, "row": {"id", "ops", "code", "hash", "eager_ms"}} of
-/// an accepted candidate, {"index", "reason", "detail"} of a rejected one. `parse_failed` names
-/// what is missing or wrong.
+/// an accepted candidate, {"index", "reason", "detail"} of a rejected one, both with {"steps":
+/// {NAME: seconds}} if these are known. `parse_failed` names what is missing or wrong.
 Result<Composition> parse_composition(std::string_view json);
 
 /// The same in the same form, on one line.

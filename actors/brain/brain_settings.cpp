@@ -2,21 +2,13 @@
 #include "actors/brain/brain_settings.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 
+#include "actors/base/secret_key.hpp"
 #include "actors/protocol/errors.hpp"
 #include "sandbox/workspace/tool_schemas.hpp"
 
 namespace warpsmith::actors {
 namespace {
-
-constexpr size_t shortest_key = 8;
-
-/// What may stand in a header and in JSON as it is.
-bool is_plain_key(std::string_view key) {
-  return std::ranges::all_of(key,
-                             [](char c) { return c > ' ' && c < 127 && c != '"' && c != '\\'; });
-}
 
 int64_t trajectories_at_once(const RunConfig& config) {
   return config.rollout.count * config.rollout.concurrent;
@@ -41,24 +33,7 @@ RequestStyle style_of(const RunConfig& config) {
 }  // namespace
 
 Result<std::string> brain_key(const BrainConfig& c) {
-  if (c.key_env.empty()) return std::string{};
-  const char* key = std::getenv(c.key_env.c_str());
-  if (key == nullptr || *key == '\0') {
-    return fail(ErrorCode::invalid_config, "brain.key_env: the environment variable " + c.key_env +
-                                               " is not set; export it with the endpoint's key");
-  }
-  if (std::string_view{key}.size() < shortest_key) {
-    return fail(ErrorCode::invalid_config,
-                "brain.key_env: the key in " + c.key_env + " has less than " +
-                    std::to_string(shortest_key) +
-                    " characters: too few to find it again in answers, so it would be stored with "
-                    "the run; give the endpoint a longer key, or set brain.key_env to \"\" for an "
-                    "endpoint that needs none");
-  }
-  if (is_plain_key(key)) return std::string{key};
-  return fail(ErrorCode::invalid_config, "brain.key_env: the key in " + c.key_env +
-                                             " has a blank, a quote or a control character; "
-                                             "export the key alone");
+  return secret_key("brain.key_env", c.key_env);
 }
 
 Result<void> check_brain(const RunConfig& config, const BrainText& text) {

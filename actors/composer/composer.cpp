@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "actors/composer/worker_words.hpp"
 #include "actors/protocol/errors.hpp"
 #include "actors/protocol/inspect.hpp"
 #include "synthesis/composition_record.hpp"
@@ -23,11 +24,12 @@ void ComposerState::start(Self self, ComposerSettings settings) {
 caf::result<synthesis::Composition> ComposerState::compose(atom::compose /*unused*/,
                                                            uint64_t index) {
   if (work_) return to_caf({ErrorCode::capacity, label() + ": composes already"});
+  if (given_up_) return to_caf(*given_up_);
   if (is_away() && !node_is_ready()) {
     return to_caf(
         given_up_.value_or(Error{ErrorCode::capacity, label() + ": the node is not there yet"}));
   }
-  work_ = Work{index, self_->make_response_promise<synthesis::Composition>(), false,
+  work_ = Work{index, self_->make_response_promise<synthesis::Composition>(), ComposerStep::to_ask,
                SteadyClock::now()};
   if (!worker_) start_worker();
   self_->send(self_, atom::tick_v);
@@ -54,6 +56,7 @@ bool ComposerState::node_is_ready() {
 void ComposerState::node_lost(const Error& why) {
   log::warn(label() + ": node lost: " + why.message);
   worker_.reset();
+  end_question();
   const auto now = SteadyClock::now();
   if (ready_) there_at_ = now;
   ready_ = false;
@@ -84,7 +87,7 @@ std::optional<std::string> ComposerState::why_given_up(const Error& why) const {
 
 void ComposerState::tick(atom::tick /*unused*/) {
   if (!work_) return;
-  if (!work_->asked && ready_) ask_worker();
+  if (ready_) go_on();
   if (work_) look();
   if (work_) self_->delayed_send(self_, settings_.tick, atom::tick_v);
 }
@@ -94,10 +97,28 @@ bool ComposerState::has_share() {
   return !share_ || share_->try_hold();
 }
 
-void ComposerState::ask_worker() {
-  if (!has_share()) return;
-  if (auto asked = worker_->ask(work_->index); !asked) return worker_ended(asked.error());
-  work_->asked = true;
+/// A language model takes long to write, and must not hold up measurements meanwhile.
+void ComposerState::go_on() {
+  switch (work_->step) {
+    case ComposerStep::to_ask:
+      if (settings_.model_writes || has_share()) tell_worker(number_message(work_->index));
+      break;
+    case ComposerStep::to_judge:
+      if (has_share()) tell_worker(go_message());
+      break;
+    case ComposerStep::with_model:
+      if (SteadyClock::now() - work_->since > settings_.policy_within) {
+        policy_failed("the policy gave no answer within synthesis.compose.answer_time");
+      }
+      break;
+    case ComposerStep::with_worker:
+      break;
+  }
+}
+
+void ComposerState::tell_worker(const std::string& message) {
+  if (auto told = worker_->tell(message); !told) return worker_ended(told.error());
+  work_->step = ComposerStep::with_worker;
   work_->since = SteadyClock::now();
 }
 
@@ -108,7 +129,7 @@ void ComposerState::look() {
     ready_ = true;
     log::info(label() + ": ready to compose, " + **answer);
   } else if (*answer) {
-    take(**answer);
+    heard(**answer);
   } else if (late()) {
     worker_ended({ErrorCode::timeout, "the composing worker did not answer"});
   }
@@ -117,7 +138,16 @@ void ComposerState::look() {
 bool ComposerState::late() const {
   const auto now = SteadyClock::now();
   if (!ready_) return now - started_ > settings_.ready_within;
-  return work_ && work_->asked && now - work_->since > settings_.answer_within;
+  return work_ && work_->step == ComposerStep::with_worker &&
+         now - work_->since > settings_.answer_within;
+}
+
+void ComposerState::heard(const std::string& message) {
+  const bool expected = work_ && work_->step == ComposerStep::with_worker && settings_.model_writes;
+  if (!expected) return take(message);
+  if (const auto prompt = prompt_in(message)) return ask_policy(*prompt);
+  if (!asks_for_device(message)) return take(message);
+  work_->step = ComposerStep::to_judge;
 }
 
 void ComposerState::take(const std::string& answer) {
@@ -136,9 +166,19 @@ void ComposerState::take(const std::string& answer) {
 void ComposerState::worker_ended(const Error& why) {
   if (is_away()) return node_lost(why);
   worker_.reset();
+  end_question();
+  if (why.code == ErrorCode::unsupported) return give_up(why);
   if (!ready_ || ++deaths_ == most_deaths) throw ActorFailure(why);
   log::warn(label() + ": candidate " + std::to_string(work_->index) + ": " + why.message);
   deliver({.index = work_->index, .reason = "died", .detail = why.message.substr(0, 300)});
+}
+
+void ComposerState::give_up(const Error& why) {
+  given_up_ = Error{ErrorCode::process_failed, label() + ": composes no more: " + why.message};
+  log::warn(given_up_->message);
+  if (share_ && share_->is_held()) share_->give_back();
+  work_->promise.deliver(to_caf(*given_up_));
+  work_.reset();
 }
 
 void ComposerState::deliver(synthesis::Composition composition) {
@@ -152,6 +192,7 @@ void ComposerState::describe(ActorStatus& status) const {
   status.phase = work_                  ? (ready_ ? "composing" : "preparing")
                  : is_away() && !ready_ ? "no node"
                                         : "idle";
+  if (asked_) status.phase = "asking the policy";
   status.queued = work_ ? 1 : 0;
   status.gauges = {{"composed", static_cast<double>(composed_)}};
 }
@@ -161,6 +202,7 @@ ComposerSelf::behavior_type composer(ComposerState::Self self, Identity identity
   adopt(self, std::move(identity));
   self->state.start(self, std::move(settings));
   return {on(self, "status", &ComposerState::status), on(self, "compose", &ComposerState::compose),
+          on(self, "peers", &ComposerState::peers), on(self, "tokens", &ComposerState::tokens),
           on(self, "tick", &ComposerState::tick)};
 }
 

@@ -42,8 +42,8 @@ Result<ComposingWorker> ComposingWorker::start(const ComposingSpec& spec) {
   return worker;
 }
 
-Result<void> ComposingWorker::ask(uint64_t index) {
-  if (send(socket_, R"({"index": )" + std::to_string(index) + '}')) return {};
+Result<void> ComposingWorker::tell(const std::string& message) {
+  if (send(socket_, message)) return {};
   return tl::unexpected(ended());
 }
 

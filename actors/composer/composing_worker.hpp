@@ -25,9 +25,9 @@ class ComposingWorker {
   /// Starts the process, whose first answer is not a candidate's: it is ready.
   static Result<ComposingWorker> start(const ComposingSpec& spec);
 
-  /// Asks for a candidate. Requires that every earlier question is answered.
-  Result<void> ask(uint64_t index);
-  /// The text of an answer that has arrived; empty: not yet. `process_failed` with the end of its
+  /// Sends a message (worker_words.hpp). Requires that every earlier one is answered.
+  Result<void> tell(const std::string& message);
+  /// A message that has arrived; empty: not yet. `process_failed` with the end of its
   /// standard error when the process has ended; `unsupported` when the machine of its worker
   /// refused the run, which it would do again.
   Result<std::optional<std::string>> answer();

@@ -52,7 +52,7 @@ caf::result<bool> GeneratorState::generate(const GenerateCall& call) {
   request.params.stream = call.session;
   if (auto taken = engine_->submit(std::move(request)); !taken) return to_caf(taken.error());
   Stream& stream = streams_[call.session];
-  stream.asker = caf::actor_cast<RolloutActor>(self_->current_sender());
+  stream.asker = caf::actor_cast<TokenReaderActor>(self_->current_sender());
   stream.chunk = TokenChunk{call.session, call.turn, {}, {}, {}, FinishReason::none};
   go_on();
   return true;

@@ -46,7 +46,7 @@ class GeneratorState : public ActorState {
 
  private:
   struct Stream {
-    RolloutActor asker;
+    TokenReaderActor asker;
     TokenChunk chunk;  // sampled since the last message
   };
   struct Newest {

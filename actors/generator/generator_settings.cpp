@@ -19,7 +19,9 @@ GeneratorSettings generator_settings(const RunConfig& config, const policy::Mode
   const GeneratorConfig& c = config.generator;
   GeneratorSettings settings;
   settings.model = model;
-  settings.engine.max_sessions = c.max_sessions;
+  // A composer's session takes no rollout's place.
+  settings.engine.max_sessions =
+      c.max_sessions + (config.synthesis.policy_composes() ? config.synthesis.composers() : 0);
   settings.engine.max_session_tokens = config.agent.max_tokens;
   settings.engine.cache_tokens = c.cache_tokens;
   settings.engine.step_rows = rows_of_step(c);

@@ -6,7 +6,8 @@
 //   rollout → generator, tool executor, sandbox: one request under way per trajectory, of which a
 //     rollout runs `concurrent`; generator and sandbox refuse more than they have room for
 //     (error capacity)
-//   generator → rollout: the `credit` of the call, in tokens
+//   composer → generator: one request under way; the generator has a session for each composer
+//   generator → rollout, composer: the `credit` of the call, in tokens
 //   synthesis → composer: one candidate under way per composer; a few accepted ones wait for ingest
 //   rollout → synthesis, ledger: one request per free slot; one segment per turn, one end
 //   ledger → learner: trajectories admitted and not yet trained, at most `ledger.max_in_flight`
@@ -37,6 +38,11 @@ using TelemetryActor = caf::typed_actor<
     caf::reacts_to<Observation>,
     // Answers the latest values of all sources, keyed "source.name".
     caf::replies_to<atom::snapshot>::with<Observation>>;
+
+/// What every asker of a generator takes.
+using TokenReaderActor = caf::typed_actor<
+    // Takes tokens of one of its sessions.
+    caf::reacts_to<TokenChunk>>;
 
 /// Samples tokens: continuous batching over the sessions of many rollouts.
 using GeneratorActor = caf::typed_actor<
@@ -76,7 +82,11 @@ using SandboxActor = caf::typed_actor<
 using ComposerActor = caf::typed_actor<
     AnswersStatus,
     // Answers what became of the candidate of this number. Error capacity: another is under way.
-    caf::replies_to<atom::compose, uint64_t>::with<synthesis::Composition>>;
+    caf::replies_to<atom::compose, uint64_t>::with<synthesis::Composition>,
+    // Sets the generators to ask; sent at the start and after every restart.
+    caf::reacts_to<Peers>,
+    // Takes tokens that the run's own generator writes for a candidate.
+    caf::reacts_to<TokenChunk>>;
 
 /// A stream of tasks that passed ingest.
 using SynthesisActor = caf::typed_actor<
@@ -155,7 +165,7 @@ using SupervisorActor = caf::typed_actor<
 
 // clang-format on
 
-/// The handles that rollouts and the synthesis need.
+/// The handles that rollouts, composers and the synthesis need.
 struct Peers {
   SupervisorActor supervisor;
   SynthesisActor synthesis;

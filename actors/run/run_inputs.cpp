@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "actors/brain/brain_settings.hpp"
+#include "actors/composer/composer_settings.hpp"
 #include "actors/rollout/scripted_turns.hpp"
 #include "actors/run/chat_frame.hpp"
 #include "policy/format/hf_folder.hpp"
@@ -84,7 +85,7 @@ Result<void> check_trainable(const RunConfig& config) {
                 "generator.temperature: expected more than 0 for training, got 0: the gradient is "
                 "taken of log-probabilities at this temperature; only `eval` can sample at 0");
   }
-  if (c.top_k == 0 && c.top_p >= 1) return {};
+  if (c.top_k == 0 && c.top_p >= 1) return check_composer(config);
   return fail(ErrorCode::invalid_config,
               "generator.top_k and top_p: expected 0 and 1 for training, got " +
                   std::to_string(c.top_k) + " and " + std::to_string(c.top_p) +

@@ -79,8 +79,10 @@ void add_task_actors(Spawners& s, const Inputs& inputs) {
                         sandbox_settings(inputs->config.sandbox));
   };
   s.composer = [inputs](caf::actor_system& system, Identity id, uint32_t index) {
-    return system.spawn(composer, std::move(id),
-                        composer_settings(inputs->config, inputs->python, inputs->scratch, index));
+    auto settings = composer_settings(inputs->config, inputs->python, inputs->scratch, index);
+    settings.policy =
+        policy_text(inputs->config, inputs->tokenizer, inputs->frame, inputs->stop_tokens);
+    return system.spawn(composer, std::move(id), std::move(settings));
   };
   s.synthesis = [inputs, draws = draw_plan(*inputs), start = first_start(*inputs)](
                     caf::actor_system& system, Identity id,

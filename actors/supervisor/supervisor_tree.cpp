@@ -92,6 +92,7 @@ void SupervisorState::send_peers() {
   peers.supervisor = caf::actor_cast<SupervisorActor>(self_->ctrl());
   self_->send(peers.synthesis, peers);
   for (const RolloutActor& rollout : rollouts_) self_->send(rollout, peers);
+  for (const ComposerActor& composer : peers.composers) self_->send(composer, peers);
 }
 
 void SupervisorState::dismiss(Child& child) {

@@ -6,6 +6,7 @@
 #include "actors/base/ask.hpp"
 #include "actors/protocol/errors.hpp"
 #include "actors/protocol/inspect.hpp"
+#include "runtime/one_line.hpp"
 #include "runtime/run/durable_file.hpp"
 #include "synthesis/task_source.hpp"
 
@@ -33,7 +34,11 @@ void Composing::start(SynthesisSelf::pointer self, ActorState& state, ComposingS
   journal_ = or_end(
       synthesis::CompositionJournal::open(settings_.folder / "journal.jsonl", settings_.origin));
   order_.emplace(settings_.candidates, ahead_of_each * settings_.composers, journal_->earlier());
-  for (const synthesis::Composition& one : journal_->earlier()) hand_over(one);
+  for (const synthesis::Composition& one : journal_->earlier()) {
+    funnel_.add(one);
+    hand_over(one);
+  }
+  if (funnel_.candidates > 0) write_funnel();
 }
 
 void Composing::peers(const std::vector<ComposerActor>& composers) {
@@ -111,14 +116,21 @@ void Composing::give_up(const caf::actor_addr& composer, const Error& cause) {
 }
 
 void Composing::commit() {
+  const uint64_t before = funnel_.candidates;
   while (const auto composition = order_->commit()) {
     or_end(journal_->add(*composition));
+    funnel_.add(*composition);
     hand_over(*composition);
     if (!composition->accepted()) {
       log::info(state_->label() + ": candidate " + std::to_string(composition->index) + ": " +
-                composition->reason + ' ' + composition->detail);
+                composition->reason + ' ' + one_line(composition->detail));
     }
   }
+  if (funnel_.candidates > before) write_funnel();
+}
+
+void Composing::write_funnel() {
+  or_end(write_file_whole(settings_.folder / synthesis::funnel_file, to_json(funnel_) + '\n'));
 }
 
 void Composing::hand_over(const synthesis::Composition& composition) {

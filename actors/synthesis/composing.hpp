@@ -18,12 +18,13 @@
 #include "runtime/result.hpp"
 #include "synthesis/composition_journal.hpp"
 #include "synthesis/composition_order.hpp"
+#include "synthesis/funnel.hpp"
 
 namespace warpsmith::actors {
 
 struct ComposingSettings {
   uint64_t candidates = 0;       // 0: nothing is composed
-  std::filesystem::path folder;  // of the journal, and of the tasks as files
+  std::filesystem::path folder;  // of the journal, the funnel, and the tasks as files
   std::string origin;            // what decides the candidates, on one line of JSON
   size_t composers = 0;
   std::chrono::milliseconds timeout{7'200'000};  // of one request, with the worker's start
@@ -62,6 +63,7 @@ class Composing {
   bool rests(const caf::actor_addr& composer);
   void give_up(const caf::actor_addr& composer, const Error& cause);
   void commit();
+  void write_funnel();
   void hand_over(const synthesis::Composition& composition);
 
   SynthesisSelf::pointer self_ = nullptr;
@@ -70,6 +72,7 @@ class Composing {
   Accepted accepted_;
   std::optional<synthesis::CompositionJournal> journal_;
   std::optional<synthesis::CompositionOrder> order_;
+  synthesis::Funnel funnel_;
   std::vector<ComposerActor> composers_;
   std::set<caf::actor_addr> without_node_;  // composers that gave it up
   std::optional<Error> abandoned_;

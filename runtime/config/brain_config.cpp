@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/config/brain_config.hpp"
 
-#include <algorithm>
 #include <array>
+
+#include "runtime/config/endpoint_rules.hpp"
 
 namespace warpsmith {
 namespace {
@@ -10,32 +11,10 @@ namespace {
 constexpr std::array<std::string_view, 2> tools_names{"native", "text"};
 constexpr std::chrono::milliseconds shortest{100};
 
-bool is_variable_name(std::string_view name) {
-  const auto allowed = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  };
-  const bool digit_first = !name.empty() && name.front() >= '0' && name.front() <= '9';
-  return !digit_first && name.size() <= 128 && std::ranges::all_of(name, allowed);
-}
-
-/// A key in the URL would be stored with the run.
-bool is_plain_url(std::string_view url) {
-  const bool http = url.starts_with("http://") || url.starts_with("https://");
-  const bool printable = std::ranges::all_of(url, [](char c) { return c > ' ' && c < 127; });
-  return http && printable && url.find_first_of("@?#") == std::string_view::npos;
-}
-
-/// Complains without the place, since that of an option is its text, which may hold a key.
-void require_unseen(bool holds, Complaints& complaints, const std::string& message) {
-  if (!holds) complaints.at({"[brain]", 0}, message);
-}
-
 void validate_endpoint(const BrainConfig& c, Complaints& complaints) {
   complaints.require(c.candidates.empty(), "brain.candidates",
                      "expected either brain.url or brain.candidates, got both");
-  require_unseen(is_plain_url(c.url), complaints,
-                 "brain.url: expected http://… or https://… without user, query and fragment; a "
-                 "key belongs into the variable that brain.key_env names");
+  validate_url("brain", c.url, complaints);
   complaints.require(!c.model.empty(), "brain.model", "expected a name: brain.url needs one");
 }
 
@@ -81,9 +60,7 @@ void describe(Fields& fields, BrainConfig& c) {
 }
 
 void validate(const BrainConfig& c, Complaints& complaints) {
-  require_unseen(is_variable_name(c.key_env), complaints,
-                 "brain.key_env: expected the name of an environment variable (letters, digits, _) "
-                 "that holds the key, not the key");
+  validate_key_env("brain", c.key_env, complaints);
   if (!c.url.empty()) validate_endpoint(c, complaints);
   validate_budget(c, complaints);
 }

@@ -4,9 +4,14 @@
 #include <algorithm>
 #include <array>
 
+#include "runtime/config/endpoint_rules.hpp"
+#include "runtime/config/shares.hpp"
+
 namespace warpsmith {
 namespace {
 constexpr std::array<std::string_view, 3> curriculum_names{"uniform", "success_band", "headroom"};
+constexpr std::array<std::string_view, 3> compiler_names{"none", "aot_eager", "inductor"};
+constexpr std::array<std::string_view, 2> composer_names{"rules", "llm"};
 
 bool is_blank(const std::string& text) {
   return text.find_first_not_of(" \t\r\n") == std::string::npos;
@@ -21,11 +26,47 @@ void describe_curriculum(Fields& fields, CurriculumConfig& c) {
 }
 
 void describe_compose(Fields& fields, ComposeConfig& c) {
+  fields.text("shares", c.shares);
+  fields.choice_of("compile", c.compile, compiler_names);
+  fields.real("min_ms", c.min_ms, {.low = 0, .high = 1e6});
+  fields.real("max_ms", c.max_ms, {.low = 0, .high = 1e6});
+  fields.choice_of("composer", c.composer, composer_names);
+  fields.text("url", c.url);
+  fields.text("model", c.model);
+  fields.text("key_env", c.key_env);
+  fields.duration("answer_time", c.answer_time, {.low = std::chrono::seconds{1}});
   fields.integer("candidates", c.candidates, {.low = 1, .high = 10'000'000});
   fields.texts("nodes", c.nodes, {});
   fields.paths("against", c.against);
   fields.duration("candidate_time", c.candidate_time, {.low = std::chrono::seconds{1}});
   fields.bytes("memory", c.memory_bytes, {.low = 64 << 20});
+}
+
+void validate_composer(const ComposeConfig& c, Complaints& complaints) {
+  const std::string table = "synthesis.compose";
+  validate_key_env(table, c.key_env, complaints);
+  complaints.require(c.composer == ComposerKind::llm || c.url.empty(), table + ".url",
+                     "goes with synthesis.compose.composer = \"llm\"");
+  complaints.require(!c.url.empty() || c.model.empty(), table + ".model",
+                     "goes with synthesis.compose.url");
+  complaints.require(!c.url.empty() || c.key_env.empty(), table + ".key_env",
+                     "goes with synthesis.compose.url");
+  if (c.url.empty()) return;
+  validate_url(table, c.url, complaints);
+  complaints.require(!c.model.empty(), table + ".model",
+                     "expected a name: synthesis.compose.url needs one");
+}
+
+void validate_compose(const ComposeConfig& c, Complaints& complaints) {
+  if (!c.shares.empty()) {
+    const auto wrong = complaint_about_shares(c.shares);
+    complaints.require(!wrong, "synthesis.compose.shares", wrong.value_or(""));
+  }
+  complaints.require(c.min_ms < c.max_ms || (c.min_ms == 0 && c.max_ms == 0),
+                     "synthesis.compose.min_ms", "expected less than max_ms, or both 0");
+  complaints.require(std::ranges::none_of(c.nodes, is_blank), "synthesis.compose.nodes",
+                     "expected commands that run `warpsmith synth worker` elsewhere, got an empty "
+                     "one; remove it");
 }
 }  // namespace
 
@@ -43,9 +84,8 @@ void validate(const SynthesisConfig& c, Complaints& complaints) {
                      "synthesis.curriculum.success_low", "expected less than success_high");
   complaints.require(!c.tasks.empty() || c.composers() > 0, "synthesis.tasks",
                      "expected at least one folder or file of tasks, or synthesis.count > 0");
-  complaints.require(std::ranges::none_of(c.compose.nodes, is_blank), "synthesis.compose.nodes",
-                     "expected commands that run `warpsmith synth worker` elsewhere, got an empty "
-                     "one; remove it");
+  validate_compose(c.compose, complaints);
+  validate_composer(c.compose, complaints);
   for (const auto& path : c.held_out) {
     const bool trained = std::find(c.tasks.begin(), c.tasks.end(), path) != c.tasks.end();
     complaints.require(!trained, "synthesis.held_out",

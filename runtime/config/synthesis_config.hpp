@@ -30,8 +30,27 @@ struct CurriculumConfig {
   int64_t quarantine_after = 8;
 };
 
+/// torch.compile's backend whose outputs must equal eager's.
+enum class ComposeCompiler : uint8_t { none, aot_eager, inductor };
+
+enum class ComposerKind : uint8_t {
+  rules,  // seeded rules; the same tasks with the same seed
+  llm,    // a language model: an endpoint, or without `url` the run's own generator
+};
+
 /// New tasks that are composed while the policy trains.
 struct ComposeConfig {
+  /// Percent of tasks by number of operators, "1=3.4,2=83.8,transformers=1.2"; empty: the paper's.
+  std::string shares;
+  /// As `synth --compile`. "none": the sandbox compiles each accepted task when it takes it in.
+  ComposeCompiler compile = ComposeCompiler::none;
+  double min_ms = 0;  // least time of one call; 0, with max_ms: the default of `synth`
+  double max_ms = 0;  // most time of one call
+  ComposerKind composer = ComposerKind::rules;
+  std::string url;      // of an OpenAI-compatible API up to /v1; empty: the run's own generator
+  std::string model;    // its name there
+  std::string key_env;  // environment variable that holds the key; empty: no key is sent
+  std::chrono::milliseconds answer_time{std::chrono::seconds{120}};  // of one answer, at most
   int64_t candidates = 2'000;  // after the last one, training goes on with the tasks there are
   /// Shell commands that each reach one more composer on another machine, where they run
   /// `warpsmith synth worker`. One that is away for 30 minutes is given up.
@@ -49,6 +68,10 @@ struct SynthesisConfig {
   ComposeConfig compose;
   int64_t max_tasks = 100'000;  // size of the pool; further tasks are left out, and logged
 
+  /// The run's own generator writes candidates.
+  bool policy_composes() const {
+    return composers() > 0 && compose.composer == ComposerKind::llm && compose.url.empty();
+  }
   /// Actors that compose: those here, then one for each node.
   int64_t composers() const { return count + static_cast<int64_t>(compose.nodes.size()); }
   void compose_nothing() {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The options of the command line, and the complaints about them that need no preparation.
 import argparse
+import math
 import os
 import pathlib
 import urllib.parse
@@ -26,7 +27,7 @@ def _cache_folder():
     return os.path.join(base, "warpsmith", "synthesis")
 
 
-def _shares(text):
+def shares_of(text):
     """Parses `1=3.4,2=83.8,…`."""
     try:
         pairs = [part.split("=") for part in text.split(",")]
@@ -34,13 +35,13 @@ def _shares(text):
     except ValueError:
         raise argparse.ArgumentTypeError(f"expected NUMBER=SHARE,…, got {text}") from None
     wrong = set(shares) - {"1", "2", "3", "4", "5", "transformers"}
-    if wrong or min(shares.values()) < 0 or sum(shares.values()) <= 0:
+    if wrong or not all(0 <= share < math.inf for share in shares.values()) or sum(shares.values()) <= 0:
         raise argparse.ArgumentTypeError(f"expected shares of 1 to 5 and transformers, got {text}")
     return shares
 
 
 def _text_of(shares):
-    """Shares in the form that `_shares` parses; a percent sign would be a format of argparse."""
+    """Shares in the form that `shares_of` parses; a percent sign would be a format of argparse."""
     return ",".join(f"{name}={share:g}" for name, share in shares.items())
 
 
@@ -131,7 +132,7 @@ def parser():
     synth = commands.add_parser("synth", prog="warpsmith synth", help="composes and filters tasks")
     synth.add_argument("--count", required=True, type=_positive(int), metavar="N", help="tasks to accept")
     synth.add_argument("--seed", required=True, type=int, metavar="S", help="decides the tasks")
-    synth.add_argument("--shares", type=_shares, metavar="1=3.4,2=83.8,…",
+    synth.add_argument("--shares", type=shares_of, metavar="1=3.4,2=83.8,…",
                        help=f"percent of tasks by number of operators; default {_text_of(SHARES)}, the paper's")
     synth.add_argument("--composer", choices=("rules", "llm"), default="rules",
                        help="what writes candidates; default %(default)s")

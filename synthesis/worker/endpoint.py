@@ -2,23 +2,14 @@
 # An OpenAI-compatible endpoint: one prompt, one completion, with tries, limits of time and size, and a secret key.
 import email.utils
 import json
-import random
 import time
 
 import httpx
 
+from asking import MOST_WAIT_S, TRIES, Failed, tried
 from pipeline import GaveUp
 
-_TRIES, _FIRST_WAIT_S, _MOST_WAIT_S = 4, 1.0, 60.0
 _MOST_BYTES = 4 << 20  # of one answer
-
-
-class Failed(Exception):
-    """No answer; another try may succeed, after `wait_s` where the endpoint names a time."""
-
-    def __init__(self, text, wait_s=None):
-        super().__init__(text)
-        self.wait_s = wait_s
 
 
 def _wait_named(response):
@@ -51,18 +42,11 @@ class Endpoint:
     @property
     def most_s(self):
         """The longest that `ask` takes, unless the endpoint sends its headers one by one."""
-        return _TRIES * (self.seconds + _MOST_WAIT_S)
+        return TRIES * (self.seconds + MOST_WAIT_S)
 
     def ask(self, prompt):
         """The completion. Raises GaveUp where no try can help, or Failed once all tries failed."""
-        for number in range(_TRIES):
-            try:
-                return _content(self._posted(prompt))
-            except Failed as error:
-                if number + 1 == _TRIES:
-                    raise
-                usual_s = _FIRST_WAIT_S * 2 ** number * random.uniform(0.5, 1.5)
-                self.sleep(min(usual_s if error.wait_s is None else max(error.wait_s, 0.0), _MOST_WAIT_S))
+        return tried(lambda: _content(self._posted(prompt)), self.sleep)
 
     def _posted(self, prompt):
         body = {"model": self.model, "messages": [{"role": "user", "content": prompt}]}
@@ -71,14 +55,14 @@ class Endpoint:
                 self._check(response)
                 return self._read(response)
         except httpx.InvalidURL:
-            raise GaveUp(f"--url {self.url} is no address") from None
+            raise GaveUp(f"{self.url} is no address") from None
         except (httpx.HTTPError, httpx.StreamError) as error:
             raise Failed(type(error).__name__) from None  # its text could hold what the endpoint chose
 
     def _check(self, response):
         status = response.status_code
         if status in (401, 403, 404):
-            raise GaveUp(f"{self.url} answers with status {status}: see --url, --model and --key-env")
+            raise GaveUp(f"{self.url} answers with status {status}: check the address, the model and the key")
         if status != 200:
             raise Failed(f"status {status}", _wait_named(response))
 

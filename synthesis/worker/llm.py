@@ -8,7 +8,7 @@ import random
 import re
 import threading
 
-from endpoint import Failed
+from asking import Failed
 from pipeline import GaveUp
 from shares import SHARES, kinds_of
 
@@ -40,14 +40,49 @@ def text_in(answer):
 
 
 class Llm:
-    """Rows in the order of their indices; at most `requests` are under way."""
+    """One task per index, as a row of a stranger."""
 
-    def __init__(self, endpoint, seeds, settings, start=0, requests=8):
-        self.endpoint, self.settings, self.index = endpoint, settings, start
+    def __init__(self, model, seeds, settings):
+        """`model`: has `ask(prompt)`, which raises Failed or GaveUp."""
+        self.model, self.settings, self.unanswered = model, settings, 0
         self.kinds = kinds_of(settings["shares"] or SHARES)
         self.torch = [s.name for s in seeds if s.family != "transformers"]
         self.blocks = [s.name for s in seeds if s.family == "transformers"] or self.torch
-        self.requests, self.unanswered = requests, 0
+
+    def row(self, index):
+        """The row of that index; one without code names the reason."""
+        operators = self.operators(index)
+        try:
+            code = text_in(self.model.ask(self.prompt(operators)))
+            return {"code": code, "ops": operators, "data_source": "llm"}
+        except Failed as error:
+            return {"code": None, "reason": "no_answer", "problem": str(error)}
+
+    def count(self, row):
+        """Raises GaveUp behind too many rows without an answer, one after another."""
+        self.unanswered = self.unanswered + 1 if "problem" in row else 0
+        if self.unanswered >= _UNANSWERED:
+            raise GaveUp(f"{self.model.url} gave no answer {_UNANSWERED} times: {row['problem']}")
+
+    def operators(self, index):
+        """Those that the task with that index is asked to use."""
+        kind, rng = self.kinds[index % len(self.kinds)], random.Random(f"{self.settings['seed']}/llm/{index}")
+        if kind == "transformers":
+            return [rng.choice(self.blocks)]
+        return rng.sample(self.torch, min(int(kind), len(self.torch)))
+
+    def prompt(self, operators):
+        """What the model is asked."""
+        low, high = self.settings["window"]
+        return _PROMPT.format(device=self.settings["device"], operators=", ".join(operators),
+                              target_ms=(low * high) ** 0.5)
+
+
+class Rows:
+    """Rows of an Llm in the order of their indices; at most `requests` are under way."""
+
+    def __init__(self, llm, start=0, requests=8):
+        self.llm, self.index, self.requests = llm, start, requests
         self.todo, self.under_way = queue.SimpleQueue(), collections.deque()
         for _ in range(requests):
             threading.Thread(target=self._serve, daemon=True).start()
@@ -63,14 +98,12 @@ class Llm:
         row = self._answer(self.under_way.popleft())
         if isinstance(row, Exception):
             raise row
-        self.unanswered = self.unanswered + 1 if "problem" in row else 0
-        if self.unanswered >= _UNANSWERED:
-            raise GaveUp(f"{self.endpoint.url} gave no answer {_UNANSWERED} times: {row['problem']}")
+        self.llm.count(row)
         return row
 
     def _answer(self, place):
         try:
-            return place.get(timeout=2 * self.endpoint.most_s)
+            return place.get(timeout=2 * self.llm.model.most_s)
         except queue.Empty:  # its thread is lost
             return {"code": None, "reason": "no_answer", "problem": "no end"}
 
@@ -78,27 +111,6 @@ class Llm:
         while True:
             index, answer = self.todo.get()
             try:
-                answer.put(self._row(index))
+                answer.put(self.llm.row(index))
             except Exception as error:
                 answer.put(error)
-
-    def _row(self, index):
-        operators = self.operators(index)
-        try:
-            code = text_in(self.endpoint.ask(self.prompt(operators)))
-            return {"code": code, "ops": operators, "data_source": "llm"}
-        except Failed as error:
-            return {"code": None, "reason": "no_answer", "problem": str(error)}
-
-    def operators(self, index):
-        """Those that the task with that index is asked to use."""
-        kind, rng = self.kinds[index % len(self.kinds)], random.Random(f"{self.settings['seed']}/llm/{index}")
-        if kind == "transformers":
-            return [rng.choice(self.blocks)]
-        return rng.sample(self.torch, min(int(kind), len(self.torch)))
-
-    def prompt(self, operators):
-        """What the endpoint is asked."""
-        low, high = self.settings["window"]
-        return _PROMPT.format(device=self.settings["device"], operators=", ".join(operators),
-                              target_ms=(low * high) ** 0.5)

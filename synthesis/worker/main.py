@@ -2,7 +2,6 @@
 # Command line: `synth` composes tasks, `import` takes foreign ones in, `ingest` has the sandbox judge a set, `crawl`
 # lists the operators.
 import collections
-import ctypes
 import hashlib
 import itertools
 import json
@@ -16,6 +15,7 @@ import environments
 import gpus
 import node
 import rows as foreign
+import secret
 import seeds as tables
 from funnel import Funnel
 from journal import Conflict, Journal
@@ -25,7 +25,6 @@ from preparation import Failed, prepare
 from sandbox_calls import Unable
 
 FAILED, BAD_INPUT, INFRASTRUCTURE, INTERRUPTED = 1, 2, 3, 130
-_DUMPABLE = 4
 
 
 def say(text):
@@ -106,19 +105,11 @@ def _rows(options, settings, prepared, key):
         return read
     if options.composer == "llm":
         from endpoint import Endpoint  # loads httpx
-        from llm import Llm
+        from llm import Llm, Rows
         endpoint = Endpoint(options.url, options.model, key, options.answer_seconds)
         seeds = tables.from_json(pathlib.Path(prepared["seeds"]).read_text())
-        return lambda start: Llm(endpoint, seeds, settings, start, options.requests)
+        return lambda start: Rows(Llm(endpoint, seeds, settings), start, options.requests)
     return None
-
-
-def _take_key(name):
-    """The key; no process that is started later, and no task, can read it from the environment."""
-    if not name:
-        return None
-    ctypes.CDLL(None).prctl(_DUMPABLE, 0, 0, 0, 0)  # else /proc shows what the environment was at the start
-    return os.environ.pop(name)
 
 
 def _fill(options, settings, prepared, journal, funnel, key):
@@ -142,7 +133,7 @@ def _run(options):
     arguments.check(options)
     if options.device == "cuda" and options.workers and (lack := gpus.lack(options.gpus or 1)):
         raise foreign.Unreadable(lack)
-    key = _take_key(getattr(options, "key_env", None))
+    key = secret.take(getattr(options, "key_env", None))
     options.out.mkdir(parents=True, exist_ok=True)
     prepared = _prepared(options)
     for name in prepared["others"]:

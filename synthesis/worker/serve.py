@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 # Composes for the engine: one candidate per request, through a socket of frames (descriptor 3). With a `node` in the
 # settings, a worker on another machine does the work, and this process ends when that is lost, with exit status 2 where
-# the machine refuses the run.
+# the machine refuses the run. With `llm`, a language model writes the candidates (writing.py), and the worker is a
+# process apart; exit status 2 says that the model will write no more.
 #
 # The first frame holds the settings, and the first answer says that they are in force. A frame is u32 magic, u32 0,
-# u64 length, then JSON.
+# u64 length, then JSON. The engine sends {"index": n} and gets a record. Before it, a language model's candidate may
+# say {"ask": prompt}, which the engine answers by {"answer": text} or {"failed": why}, and {"judges": n}, which the
+# engine answers by {"go": true} once the device is free.
+import argparse
 import json
 import os
 import pathlib
 import select
+import shlex
 import socket
 import struct
 import sys
@@ -17,11 +22,13 @@ import time
 import arguments
 import environments
 import seeds as tables
+from pipeline import GaveUp
 from preparation import Failed, prepare
 from remote import Remote
+from writing import Writer
 
 _MAGIC, _HEADER = 0x314D5246, struct.Struct("<IIQ")
-_MOST = 1 << 20  # bytes of a frame
+_MOST = 1 << 22  # bytes of a frame
 _REFUSED = 2
 
 
@@ -62,7 +69,7 @@ def _prepare(settings):
 
 
 class _Away:
-    """A worker on another machine. Ends this process when it is lost."""
+    """A worker on another machine, or apart on this one. Ends this process when it is lost."""
 
     def __init__(self, settings):
         self.node = Remote(settings.pop("node"), {**settings, "versions": tables.versions()})
@@ -94,10 +101,39 @@ class _Away:
                 return record
 
 
-def _answer(worker, index):
+def _shares(text):
+    """What `synth --shares` makes of the text; None without one."""
+    try:
+        return arguments.shares_of(text) if text else None
+    except argparse.ArgumentTypeError as error:
+        sys.exit(f"serve: synthesis.compose.shares: {error}")
+
+
+def _completed(settings):
+    """Everything that a worker needs. The engine leaves out what is not set."""
+    window = settings.get("window") or arguments.window_of(settings["device"])
+    return {**settings, "against": _prepare(settings), "window": window, "compile": settings.get("compile", "none"),
+            "shares": _shares(settings.get("shares")),
+            "seeds": str(pathlib.Path(settings["cache"]) / tables.file_name())}
+
+
+def _apart(settings, hides_key):
+    """The settings of a worker apart, unless it is on a node: a stranger's tasks must not see this process's memory."""
+    if "node" in settings:
+        return settings
+    program = [sys.executable, "-B", str(pathlib.Path(__file__).with_name("main.py")), "worker"]
+    gpu = [] if settings.get("gpu") is None else ["--gpu", str(settings["gpu"])]
+    return {**settings, "node": shlex.join([*program, *gpu]), "hides_key": hides_key}
+
+
+def _answer(worker, writer, index):
     """One record; an accepted row gets the name of its task."""
     from names import task_id
-    record = worker.record(index, None)
+    try:
+        record = writer.record(worker, index) if writer else worker.record(index, None)
+    except GaveUp as error:
+        print(f"serve: synthesis.compose: {error}", file=sys.stderr, flush=True)
+        sys.exit(_REFUSED)
     if not record["reason"]:
         record["row"]["id"] = task_id(record["row"])
     return record
@@ -107,12 +143,15 @@ def main():
     """Serves until the engine ends."""
     engine = _Engine(3)
     settings = engine.receive()
+    given = settings.pop("llm", None)
+    writer = None if given is None else Writer(given, engine)  # first, since it takes the key from the environment
     os.nice(19)  # the cores are for training
     os.makedirs(settings["folder"], exist_ok=True)
     os.environ.update(environments.of_worker(settings["folder"], settings.get("gpu")))
-    against = _prepare(settings)
-    settings = {**settings, "against": against, "window": arguments.window_of(settings["device"]), "compile": "none",
-                "shares": None, "seeds": str(pathlib.Path(settings["cache"]) / tables.file_name())}
+    settings = _completed(settings)
+    if writer:
+        writer.begin(tables.from_json(pathlib.Path(settings["seeds"]).read_text()), settings)
+        settings = _apart(settings, hides_key="key_env" in given)
     if "node" in settings:
         found = _Away(settings)
     else:
@@ -120,7 +159,7 @@ def main():
         found = worker.ready(settings)
     engine.send({"versions": tables.versions()})
     while True:
-        engine.send(_answer(found, engine.receive()["index"]))
+        engine.send(_answer(found, writer, engine.receive()["index"]))
 
 
 if __name__ == "__main__":

@@ -67,8 +67,10 @@ class Worker:
         try:
             namespaces.enter(self.folder, _TEMPORARY_BYTES)
         except OSError as error:
+            if self.settings.get("hides_key"):
+                sys.exit(f"worker: a run with a key needs user namespaces, so that no task reads it: {error}")
             if self.settings["compile"] != "none" or self.settings["device"] == "cuda":
-                remedy = "" if self.settings["device"] == "cuda" else "; use --compile none"
+                remedy = "" if self.settings["device"] == "cuda" else "; --compile none works without them"
                 sys.exit(f"worker: a compiler and a GPU need user namespaces, which are refused here: {error}{remedy}")
             return
         if self.settings["device"] == "cuda":

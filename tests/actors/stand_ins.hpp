@@ -95,9 +95,11 @@ inline SynthesisActor::behavior_type synthesis(Self<SynthesisActor> self) {
 }
 
 inline ComposerActor::behavior_type composer(Self<ComposerActor> self) {
-  return {answers_status<ComposerActor>(self), [](atom::compose, uint64_t index) {
+  return {answers_status<ComposerActor>(self),
+          [](atom::compose, uint64_t index) {
             return synthesis::Composition{.index = index, .reason = "far"};
-          }};
+          },
+          counts<Peers>(self), counts<TokenChunk>(self)};
 }
 
 inline LedgerActor::behavior_type ledger(Self<LedgerActor> self) {

@@ -20,7 +20,8 @@ const Composition good{.index = 0,
                        .hash = "1f",
                        .ops = {"torch.relu", "torch.sum"},
                        .eager_ms = 0.25};
-const Composition bad{.index = 1, .reason = "too_fast", .detail = "0.01 ms"};
+const Composition bad{
+    .index = 1, .reason = "too_fast", .detail = "0.01 ms", .steps = {{"eager", 0.5}}};
 
 TEST(CompositionRecordTest, WhatIsWrittenIsReadBack) {
   EXPECT_EQ(parse_composition(to_json(good)).value(), good);
@@ -35,6 +36,8 @@ TEST(CompositionRecordTest, EveryWrongFormIsRefusedByTheKey) {
       {R"({"index": 1, "reason": ""})", "reason"},
       {R"({"index": 1, "reason": 3})", "reason"},
       {R"({"index": 1, "reason": "x", "detail": 3})", "detail"},
+      {R"({"index": 1, "reason": "x", "steps": 3})", "steps"},
+      {R"({"index": 1, "reason": "x", "steps": {"a": "b"}})", "steps"},
       {R"({"index": 1, "reason": null})", "row"},
       {R"({"index": 1, "reason": null, "row": {"id": "../a", "code": "c", "hash": "h", "ops": [],
           "eager_ms": 1}})",

@@ -145,6 +145,7 @@ std::string page_text(const RunPage& page) {
                                  counted(s.distinct_sources_last, "distinct source") +
                                  " in the last 128");
   text += line("tokens", grouped(s.tokens) + ", " + grouped(s.action_tokens) + " of them sampled");
+  if (!page.composed.empty()) text += line("composed", page.composed);
   if (s.memory_peak && s.memory_plan) {
     text += line("memory", gib(*s.memory_peak) + " of tensors on the learner's GPU at most, " +
                                gib(*s.memory_plan) + " planned");

@@ -15,6 +15,7 @@ struct RunPage {
   RunSummary summary;
   std::vector<CurvePoint> curve;  // a character of the sparklines each
   RunEvents events;
+  std::string composed;  // what became of the candidates for tasks; empty: it composed nothing
 };
 
 /// The mean rewards of the first and the last 128 trajectories; of at most 128, one mean.

@@ -9,6 +9,7 @@
 
 #include "actors/commands/bench/bench_parts.hpp"
 #include "actors/commands/command.hpp"
+#include "actors/commands/composed_text.hpp"
 #include "actors/commands/option_rules.hpp"
 #include "actors/commands/runs/run_page.hpp"
 #include "actors/commands/runs/run_summary.hpp"
@@ -102,7 +103,8 @@ ExitCode show(const RunsArguments& args) {
                           .running = owner_of(*paths).has_value(),
                           .summary = *summary,
                           .curve = std::move(*curve),
-                          .events = *events});
+                          .events = *events,
+                          .composed = composed_text(*paths)});
   return ExitCode::success;
 }
 

@@ -57,6 +57,13 @@ std::string brain_text(const BrainConfig& c) {
   return c.model + " at " + c.url + ", " + std::to_string(c.concurrency) + " requests at once";
 }
 
+/// What writes candidates, unless rules do.
+std::string writer_text(const SynthesisConfig& c) {
+  if (c.compose.composer == ComposerKind::rules) return "";
+  if (c.compose.url.empty()) return ", written by the policy";
+  return ", written by " + c.compose.model + " at " + c.compose.url;
+}
+
 void print_tree(const RunConfig& c, const MemoryBudget& memory, size_t tasks) {
   std::cout << "supervisor\n";
   line("telemetry", 1, "figures of all other actors");
@@ -68,6 +75,7 @@ void print_tree(const RunConfig& c, const MemoryBudget& memory, size_t tasks) {
     const size_t away = c.synthesis.compose.nodes.size();
     line("composer", c.synthesis.composers(),
          "of " + std::to_string(c.synthesis.compose.candidates) + " candidates for further tasks" +
+             writer_text(c.synthesis) +
              (away > 0 ? ", " + std::to_string(away) + " on other nodes" : ""));
   }
   const bool learns = learns_online(c.run.stage);

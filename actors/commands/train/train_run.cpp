@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "actors/brain/exchange_log.hpp"
+#include "actors/commands/composed_text.hpp"
 #include "actors/commands/run_loop.hpp"
 #include "actors/commands/runs/run_page.hpp"
 #include "actors/commands/runs/run_summary.hpp"
@@ -44,6 +45,11 @@ void print_text(const RunPaths& paths, const RunSummary& s, bool learns) {
   print_counts(s, learns);
   if (learns && s.reward_first && s.reward_last) std::cerr << ", reward " << rewards_text(s);
   std::cerr << '\n';
+}
+
+void print_composed(const RunPaths& paths) {
+  const std::string text = composed_text(paths);
+  if (!text.empty()) std::cerr << "composed tasks: " << text << '\n';
 }
 
 Result<RunSession> open_run(const RunConfig& config, const RunPlace& place) {
@@ -135,6 +141,7 @@ StageEnd finish(const RunPaths& paths, const LoopResult& loop, const RunInputs& 
   const auto summary = summary_of(paths);
   if (!summary) return failed_stage(summary.error());
   print_text(paths, *summary, inputs.learns);
+  print_composed(paths);
   const auto usage = usage_of_run(paths.folder);
   if (usage && usage->requests > 0) std::cerr << "brain: " << usage_text(*usage) << '\n';
   if (output.json) std::cout << summary_json(paths, *summary, -1) << '\n';

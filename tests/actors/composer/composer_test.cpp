@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "runtime/environment.hpp"
+#include "tests/actors/composer/worker_preamble.hpp"
 #include "tests/support/actor_test.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -18,27 +19,8 @@ using std::chrono::milliseconds;
 constexpr const char* unreachable =
     "import sys\nprint('no route to far', file=sys.stderr)\nsys.exit(";
 
-// Stands in for serve.py: ends with the first candidate of its first life, then rejects each.
+// Ends with the first candidate of its first life, then rejects each.
 constexpr const char* script = R"(
-import json, os, socket, struct, sys
-peer = socket.socket(fileno=3)
-peer.setblocking(True)
-header = struct.Struct("<IIQ")
-def exactly(size):
-    data = b""
-    while len(data) < size:
-        part = peer.recv(size - len(data))
-        if not part:
-            sys.exit(0)
-        data += part
-    return data
-def receive():
-    return json.loads(exactly(header.unpack(exactly(header.size))[2]))
-def send(value):
-    data = json.dumps(value).encode()
-    peer.sendall(header.pack(0x314D5246, 0, len(data)) + data)
-receive()
-send({"versions": {}})
 first = not os.path.exists(MARK)
 open(MARK, "w").close()
 while True:
@@ -48,12 +30,21 @@ while True:
     send({"index": index, "reason": "too_fast", "detail": "", "steps": {}})
 )";
 
+// Stands in for serve.py whose language model has a text for each candidate.
+constexpr const char* writes = R"(
+while True:
+    index = receive()["index"]
+    send({"judges": index})
+    go = receive()
+    send({"index": index, "reason": "raises" if go == {"go": True} else "died", "detail": "", "steps": {}})
+)";
+
 class ComposerTest : public ActorTest {
  protected:
   void SetUp() override {
     if (!std::filesystem::exists(python_interpreter())) GTEST_SKIP() << "no WARPSMITH_PYTHON";
     const std::string mark = (folder.path() / "mark").string();
-    with_worker("MARK = '" + mark + "'" + script);
+    with_worker("MARK = '" + mark + "'" + worker_preamble + script);
     settings.first_wait = settings.most_wait = milliseconds{10};
   }
   void with_worker(const std::string& text) {
@@ -165,6 +156,30 @@ TEST_F(ComposerTest, AWorkerHereThatDiesCountsAsTheCandidatesFault) {
   ASSERT_TRUE(died) << died.error().message;
   EXPECT_EQ(died->reason, "died");
   EXPECT_EQ(composed(8)->reason, "too_fast");
+}
+
+TEST_F(ComposerTest, GivesTheDeviceToATextThatALanguageModelWrote) {
+  settings.model_writes = true;
+  with_worker(worker_preamble + std::string{writes});
+  start();
+  for (const uint64_t index : {7U, 8U}) {
+    const auto found = composed(index);
+    ASSERT_TRUE(found) << found.error().message;
+    EXPECT_EQ(found->reason, "raises");
+  }
+}
+
+TEST_F(ComposerTest, ComposesNoMoreWhenItsWorkerSaysThatNothingFollows) {
+  with_worker(worker_preamble +
+              std::string{"receive()\nprint('status 401', file=sys.stderr)\nsys.exit(2)\n"});
+  start();
+  const auto refused = composed(7);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::process_failed);
+  EXPECT_EQ(refused.error().message,
+            "composer-1: composes no more: the composing worker ended with exit status 2: status "
+            "401");
+  EXPECT_EQ(composed(8).error().message, refused.error().message);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "actors/sandbox/sandbox.hpp"
 #include "actors/synthesis/synthesis.hpp"
+#include "synthesis/funnel.hpp"
 #include "tests/support/actor_test.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -38,7 +39,8 @@ ComposerActor::behavior_type without_node(ComposerActor::pointer /*self*/) {
   return {[](atom::status) { return ActorStatus{}; },
           [](atom::compose, uint64_t /*index*/) -> caf::result<Composition> {
             return to_caf({ErrorCode::process_failed, "the node is given up: no route"});
-          }};
+          },
+          [](const Peers&) {}, [](const TokenChunk&) {}};
 }
 
 SupervisorActor::behavior_type hears_reports(SupervisorActor::pointer /*self*/,
@@ -64,7 +66,8 @@ ComposerActor::behavior_type scripted(ComposerActor::pointer self, Heard* heard)
               return to_caf({ErrorCode::capacity, "the node is not there yet"});
             }
             return composition(index);
-          }};
+          },
+          [](const Peers&) {}, [](const TokenChunk&) {}};
 }
 
 class AcceptingBackend : public SandboxBackend {
@@ -112,6 +115,12 @@ class ComposingTest : public ActorTest {
     for (int i = 0; i < 40; ++i) seen.insert(ask<PreparedTask>(actor, atom::next_task_v)->task.id);
     return seen;
   }
+  /// The line of what the file says.
+  std::string funnel() {
+    const auto text = read_text_file(folder.path() / synthesis::funnel_file, 1 << 16);
+    const auto read = text ? synthesis::parse_funnel(*text) : tl::unexpected(text.error());
+    return read ? line_of(*read) : read.error().message;
+  }
   double gauge(const char* name) {
     return ask<ActorStatus>(actor, atom::status_v)->gauges.at(name);
   }
@@ -145,6 +154,7 @@ TEST_F(ComposingTest, ComposedTasksJoinThePoolAndTheRunFolder) {
   EXPECT_EQ(gauge("candidates"), 10);
   EXPECT_EQ(gauge("composed"), 6);
   EXPECT_TRUE(std::filesystem::exists(folder.path() / "tasks/t9.py"));
+  EXPECT_EQ(funnel(), "6 accepted of 10 candidates; rejected: 3 too_fast, 1 duplicate");
 }
 
 TEST_F(ComposingTest, TheTasksDoNotDependOnTheNumberOfComposers) {
@@ -216,6 +226,7 @@ TEST_F(ComposingTest, AResumedRunGoesOnAndKnowsItsTasks) {
   with_composers(2);
   EXPECT_EQ(tasks(), all);
   EXPECT_EQ(heard.asked.size(), 6U) << "what was composed is not composed again";
+  EXPECT_EQ(funnel(), "6 accepted of 10 candidates; rejected: 3 too_fast, 1 duplicate");
 }
 
 TEST_F(ComposingTest, AJournalOfAnotherSeedEndsTheSynthesis) {

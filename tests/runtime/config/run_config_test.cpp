@@ -141,6 +141,51 @@ TEST(RunConfigTest, ANodeIsReachedByACommand) {
   }
 }
 
+TEST(RunConfigTest, SharesOfComposedTasksHaveTheFormOfSynth) {
+  for (const char* good : {"1=3.4,2=83.8,transformers=1", "2=1", "1=0,5=1e1"}) {
+    EXPECT_EQ(error_of(least, {std::string{"synthesis.compose.shares="} + good}), "");
+  }
+  const std::pair<const char*, const char*> wrong[]{
+      {"2", "expected NUMBER=SHARE,…, got 2"},
+      {"2=1,", "expected NUMBER=SHARE,…, got 2=1,"},
+      {"2=much", "expected NUMBER=SHARE,…, got 2=much"},
+      {"9=1", "expected shares of 1 to 5 and transformers, got 9=1"},
+      {"2=-1,3=2", "expected shares of 1 to 5 and transformers, got 2=-1,3=2"},
+      {"2=inf", "expected shares of 1 to 5 and transformers, got 2=inf"},
+      {"2=0", "expected shares of 1 to 5 and transformers, got 2=0"}};
+  for (const auto& [text, complaint] : wrong) {
+    EXPECT_THAT(error_of(least, {"synthesis.compose.shares=\"" + std::string{text} + '"'}),
+                HasSubstr(std::string{"synthesis.compose.shares: "} + complaint));
+  }
+}
+
+TEST(RunConfigTest, TheEndpointOfAComposerIsWhole) {
+  const std::string of = "synthesis.compose.";
+  const std::string llm = of + "composer=llm", url = of + "url=http://h/v1", model = of + "model=m";
+  EXPECT_EQ(error_of(least, {llm}), "") << "the run's own generator";
+  EXPECT_EQ(error_of(least, {llm, url, model, of + "key_env=KEY"}), "");
+  const std::pair<std::vector<std::string>, const char*> wrong[]{
+      {{url, model}, "synthesis.compose.url: goes with synthesis.compose.composer"},
+      {{llm, model}, "synthesis.compose.model: goes with synthesis.compose.url"},
+      {{llm, of + "key_env=KEY"}, "synthesis.compose.key_env: goes with synthesis.compose.url"},
+      {{llm, url}, "synthesis.compose.model: expected a name"},
+      {{llm, of + "url=ftp://h", model}, "synthesis.compose.url: expected http"},
+      {{llm, url, model, of + "key_env=sk-planted"},
+       "synthesis.compose.key_env: expected the name"}};
+  for (const auto& [overrides, complaint] : wrong) {
+    const std::string error = error_of(least, overrides);
+    EXPECT_THAT(error, HasSubstr(complaint));
+    EXPECT_THAT(error, Not(HasSubstr("planted")));
+  }
+}
+
+TEST(RunConfigTest, AWindowOfComposedTasksHasTwoEnds) {
+  EXPECT_EQ(error_of(least, {"synthesis.compose.min_ms=1", "synthesis.compose.max_ms=2"}), "");
+  for (const char* alone : {"synthesis.compose.min_ms=1", "synthesis.compose.max_ms=0.0"}) {
+    EXPECT_EQ(error_of(least, {alone}).empty(), std::string{alone}.ends_with("0.0"));
+  }
+}
+
 TEST(RunConfigTest, BrokenSyntaxIsTheOnlyComplaint) {
   EXPECT_THAT(error_of("[run\n"), Not(HasSubstr("required")));
 }
@@ -161,6 +206,10 @@ TEST(RunConfigTest, EffectiveConfigurationReadsBackToItself) {
        "learner.lora.rank=8", "learner.lora.targets=[\"qkv\"]"},
       {"run.stage=sft", "model.weights=random", "sft.data=d.jsonl"},
       {"run.stage=sft", "sft.script=s.toml"},
+      {"synthesis.compose.composer=llm", "synthesis.compose.url=http://h/v1",
+       "synthesis.compose.model=m", "synthesis.compose.answer_time=5s"},
+      {"synthesis.compose.shares=2=1,3=1", "synthesis.compose.compile=aot_eager",
+       "synthesis.compose.min_ms=0.5", "synthesis.compose.max_ms=9"},
       {"synthesis.held_out=[\"h\"]", "generator.temperature=0", "rollout.reward=log_speedup"}};
   for (const auto& overrides : options) {
     const auto config = parse_run_config("c.toml", least, overrides);

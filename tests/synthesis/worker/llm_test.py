@@ -11,7 +11,7 @@ from unittest import mock
 from support import WINDOW, Case, command, program
 
 from endpoint import Endpoint, Failed  # noqa: E402
-from llm import Llm, text_in  # noqa: E402
+from llm import Llm, Rows, text_in  # noqa: E402
 from pipeline import GaveUp  # noqa: E402
 from seeds import Seed  # noqa: E402
 
@@ -136,7 +136,7 @@ class EndpointTest(LlmCase):
         self.assertEqual(len(waits), 3)
 
     def test_a_wrong_key_or_address_ends_the_run_at_once(self):
-        self.assertIn("status 401: see --url, --model and --key-env", self.asked((401, f"bad key {KEY}", {})))
+        self.assertIn("status 401: check the address, the model and the key", self.asked((401, f"bad key {KEY}", {})))
         self.assertEqual(self.waits, [])
         self.assertNotIn(KEY, self.asked((401, f"bad key {KEY}", {})))
 
@@ -146,8 +146,9 @@ class LlmTest(LlmCase):
         seeds = [Seed(f"torch.op{number}", "unary", "") for number in range(9)]
         settings = {"shares": None, "seed": 4, "device": "cpu", "window": [0.05, 20.0], **settings}
         self.asked = self.server(*script)
-        llm = Llm(Endpoint(self.asked.url, "m", None, 5.0, lambda _: None), seeds, settings, start, requests)
-        return [next(llm) for _ in range(count)]
+        llm = Llm(Endpoint(self.asked.url, "m", None, 5.0, lambda _: None), seeds, settings)
+        rows = Rows(llm, start, requests)
+        return [next(rows) for _ in range(count)]
 
     def test_operators_depend_on_seed_and_index_alone(self):
         first = [row["ops"] for row in self.rows(completion(GOOD), count=6)]

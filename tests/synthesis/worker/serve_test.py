@@ -89,6 +89,22 @@ class ServeTest(Case):
                 self.assertEqual(answer["row"]["code"], expected["row"]["code"])
                 self.assertTrue((out / "tasks" / f"{answer['row']['id']}.py").exists())
 
+    def test_shares_compiler_and_window_are_those_of_the_settings(self):
+        server = self.server()
+        server.send(self.settings() | {"shares": "3=1", "window": [0.0001, 10000.0], "compile": "aot_eager"})
+        self.assertIn("torch", server.receive()["versions"])
+        server.send({"index": 1})
+        row = server.receive()["row"]
+        self.assertEqual(len(row["ops"]), 3)
+        self.assertGreater(row["compile_ms"], 0)
+
+    def test_bad_shares_are_named_as_by_synth(self):
+        for text, complaint in (("2", "expected NUMBER=SHARE,…, got 2"), ("2=inf", "expected shares of 1 to 5 and"),
+                                ("2=nan", "expected shares of 1 to 5 and"), ("9=1", "expected shares of 1 to 5 and")):
+            server = self.server()
+            server.send(self.settings() | {"shares": text})
+            self.assertIn(f"serve: synthesis.compose.shares: {complaint}", server.process.communicate(timeout=60)[1])
+
     def test_a_worker_on_a_node_answers_the_same(self):
         answers = []
         for more in ({}, {"node": NODE}):

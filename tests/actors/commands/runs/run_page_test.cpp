@@ -29,6 +29,7 @@ TEST(RunPageTest, ShowsFiguresCurvesAndEvents) {
   page.summary.memory_peak = 98.5 * (1 << 30);
   page.summary.memory_plan = 100.0 * (1 << 30);
   page.summary.started_at = "2026-01-31T12:00:00.000Z";
+  page.composed = "6 accepted of 10 candidates; rejected: 4 too_fast";
   page.curve = {{-1, 0}, {0.5, 0.5}, {2, 1}};
   page.events = {{{"12:00", "restart", "generator/0", "it \x1b[31mended"}}, 7};
   EXPECT_EQ(page_text(page),
@@ -44,6 +45,7 @@ TEST(RunPageTest, ShowsFiguresCurvesAndEvents) {
             "faster        50 % than eager, - than torch.compile, of the last 128\n"
             "tool calls    2.0 in the median; 1 distinct source in the last 128\n"
             "tokens        1,234,567, 999 of them sampled\n"
+            "composed      6 accepted of 10 candidates; rejected: 4 too_fast\n"
             "memory        98.5 GiB of tensors on the learner's GPU at most, 100.0 GiB planned\n"
             "\nnewest events, without 7 older ones\n"
             "  12:00  restart  generator/0  it \\x1b[31mended\n");
