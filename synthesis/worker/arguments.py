@@ -108,16 +108,16 @@ def _add_filters(parser):
 
 
 def _add_ingest(parser):
-    parser.description = ("The engine's sandbox takes in each task, with its mutation gate. Tasks that it refuses leave "
-                          "the set's files; ingest.jsonl says why. A killed ingest goes on where it was.")
+    parser.description = ("The engine's sandbox takes in each task, with its mutation gate. Tasks that it refuses "
+                          "leave the set's files; ingest.jsonl says why. A killed ingest goes on where it was.")
     parser.add_argument("folder", type=pathlib.Path, metavar="DIR", help="folder that `synth` or `synth import` wrote")
     parser.add_argument("--slots", type=_positive(int), default=1, metavar="N",
                         help="slots that take in tasks side by side; default %(default)s")
     parser.add_argument("--gpu", type=_not_negative, default=0, metavar="G",
                         help="number of the GPU for tasks that need one; default %(default)s")
-    program = os.environ.get("WARPSMITH_PROGRAM")
+    program = os.environ.get("WARPSMITH_PROGRAM")  # the one that runs this
     parser.add_argument("--program", default=program, required=program is None, metavar="FILE",
-                        help="the program `warpsmith`" + (f"; default {program.replace('%', '%%')}" if program else ""))
+                        help="the program `warpsmith`" + ("; default %(default)s" if program else ""))
 
 
 def parser():

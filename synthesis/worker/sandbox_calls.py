@@ -36,7 +36,7 @@ class Sandbox:
             status, out, error = self._run(folder)
         if status not in (0, INTERRUPTED):
             raise Broken(f"bench tasks ended with exit status {status}: {_last(error)}")
-        return _answers(out), status == INTERRUPTED
+        return _answers(out.replace(f"{folder}/", "")), status == INTERRUPTED
 
     def _run(self, folder):
         try:

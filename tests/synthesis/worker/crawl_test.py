@@ -48,7 +48,7 @@ class BlocksTest(unittest.TestCase):
     def setUpClass(cls):
         cls.said = []
         cls.found = {seed.name.rsplit(".", 1)[1]: seed
-                     for seed in blocks.seeds(cls.said.append, ["llama", "mixtral", "bert", "qwen3_moe"])}
+                     for seed in blocks.seeds(cls.said.append, ["llama", "mixtral", "bert", "qwen3_moe", "beit"])}
 
     def judged(self, seed):
         """Runs a task of the block as the filter does."""
@@ -75,6 +75,10 @@ class BlocksTest(unittest.TestCase):
         self.assertEqual(self.found["LlamaMLP"].init, "")
         code = Rules([self.found["MixtralTopKRouter"]], 3, shares={"transformers": 1}).candidate(0).code
         self.assertIn("        for p in self.m0.parameters(): nn.init.normal_(p, std=0.05)\n", code)
+
+    def test_a_block_that_returns_its_input_is_none(self):
+        self.assertNotIn("BeitDropPath", self.found)
+        self.assertIn("BeitLayer", self.found)
 
     def test_common_activations_are_blocks_and_one_that_changes_nothing_is_not(self):
         names = {seed.name.rsplit(".", 1)[1] for seed in blocks._activation_seeds(self.fail)}

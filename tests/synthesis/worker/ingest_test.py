@@ -27,7 +27,7 @@ for path in sorted(folder.iterdir()):
     deed = None if deed == "crash in company" else deed
     if deed == "hang":
         time.sleep(600)
-    refusal = deed and deed + " said so"
+    refusal = deed and f"{{path}}: {{deed}} said so"
     tasks.append({{"task": path.stem, "ingest_s": 0.5, "refusal": refusal, "refusal_code": deed}})
 print(json.dumps({{"tasks": tasks}}))
 """
@@ -60,6 +60,17 @@ class IngestTest(Case):
         self.assertNotIn("Traceback", done.stderr)
         return done
 
+    def hanging_run(self):
+        """An ingest whose program has begun and does not end."""
+        run = subprocess.Popen([sys.executable, "-B", WORKER / "main.py", "ingest", self.set, "--program",
+                                self.program], env={**os.environ, **self.environment({self.ids[2]: "hang"})},
+                               stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+        deadline = time.monotonic() + 60
+        while not (self.folder / "calls").exists():
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.02)
+        return run
+
     def calls(self):
         return [json.loads(line) for line in (self.folder / "calls").read_text().splitlines()]
 
@@ -75,7 +86,7 @@ class IngestTest(Case):
         self.assertEqual((said["accepted"], said["rejected"]["ingest_refused"]), (3, 1))
         self.assertEqual(json.loads((self.set / "funnel.json").read_text())["seconds"]["ingest"], 2.0)
         refused = [json.loads(line) for line in (self.set / "refused.jsonl").read_text().splitlines()]
-        self.assertIn({"reason": "ingest_refused", "detail": "invalid_argument said so"},
+        self.assertIn({"reason": "ingest_refused", "detail": f"{self.ids[1]}.py: invalid_argument said so"},
                       [{k: row[k] for k in ("reason", "detail")} for row in refused])
         self.assertIn("Each passed the sandbox's ingest", (self.set / "README.md").read_text())
         self.assertEqual(self.calls(), [["bench", "tasks", "--json", "--contract", "cpu", "--slots", "3"]])
@@ -110,12 +121,7 @@ class IngestTest(Case):
         self.assertIn("--program names the program", self.ingest({}, status=3).stderr)
 
     def test_a_killed_ingest_goes_on_where_it_was(self):
-        run = subprocess.Popen([sys.executable, "-B", WORKER / "main.py", "ingest", self.set, "--program", self.program],
-                               env={**os.environ, **self.environment({self.ids[2]: "hang"})}, stderr=subprocess.PIPE)
-        deadline = time.monotonic() + 60
-        while not (self.folder / "calls").exists():
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.02)
+        run = self.hanging_run()
         run.send_signal(signal.SIGKILL)
         run.communicate()
         journal = self.set / "ingest.jsonl"
@@ -126,12 +132,7 @@ class IngestTest(Case):
         self.assertEqual(self.journal()[1]["seconds"], 1.0)
 
     def test_ctrl_c_keeps_the_set_as_it_is(self):
-        run = subprocess.Popen([sys.executable, "-B", WORKER / "main.py", "ingest", self.set, "--program", self.program],
-                               env={**os.environ, **self.environment({self.ids[2]: "hang"})}, stderr=subprocess.PIPE,
-                               stdout=subprocess.PIPE)
-        while not (self.folder / "calls").exists():
-            time.sleep(0.02)
-        time.sleep(0.2)
+        run = self.hanging_run()
         run.send_signal(signal.SIGINT)
         _, said = run.communicate(timeout=60)
         self.assertEqual(run.returncode, 130, said)
