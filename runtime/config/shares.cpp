@@ -23,8 +23,9 @@ std::optional<Share> share_in(std::string_view part) {
   if (equals == std::string_view::npos) return std::nullopt;
   Share share{part.substr(0, equals)};
   const std::string_view number = part.substr(equals + 1);
-  const char* const end = number.data() + number.size();
-  const auto [stop, error] = std::from_chars(number.data(), end, share.value);
+  const char* const begin = number.data();
+  const char* const end = begin + number.size();
+  const auto [stop, error] = std::from_chars(begin, end, share.value);
   if (error != std::errc{} || stop != end) return std::nullopt;
   return share;
 }
