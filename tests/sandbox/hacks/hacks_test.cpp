@@ -13,8 +13,8 @@
 #include "runtime/environment.hpp"
 #include "sandbox/jail/cgroup.hpp"
 #include "sandbox/service/client.hpp"
-#include "tests/sandbox/support/submissions.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
+#include "tests/sandbox/support/submissions.hpp"
 #include "tests/support/after_all_tests.hpp"
 
 namespace warpsmith::sandbox {
