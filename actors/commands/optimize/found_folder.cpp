@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/commands/optimize/found_folder.hpp"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "actors/commands/optimize/optimize_settings.hpp"
@@ -30,6 +31,10 @@ void FoundFolder::judged(TrajectoryId id, uint32_t turn, const EvaluateCall& cal
   const std::scoped_lock lock(mutex_);
   const auto before = best_.find(id);
   const double rank = rank_of(verdict);
+  if (before != best_.end() && call.submission.files == before->second.files) {
+    before->second.rank = std::max(before->second.rank, rank);
+    return;
+  }
   if (before != best_.end() && rank < before->second.rank) return;
   const std::string name = found_name(id, turn);
   if (auto kept = replace_folder(folder_ / name, call.submission.files); !kept) {
@@ -40,7 +45,7 @@ void FoundFolder::judged(TrajectoryId id, uint32_t turn, const EvaluateCall& cal
   if (before != best_.end() && before->second.name != name) {
     fs::remove_all(folder_ / before->second.name, error);
   }
-  best_[id] = {rank, name};
+  best_[id] = {rank, name, call.submission.files};
 }
 
 std::optional<Error> FoundFolder::failure() const {

@@ -34,7 +34,8 @@ class FoundFolder {
  private:
   struct Best {
     double rank = 0;
-    std::string name;
+    std::string name;  // after the turn in which its files were judged first
+    FileSet files;
   };
 
   mutable std::mutex mutex_;

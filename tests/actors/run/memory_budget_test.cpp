@@ -91,8 +91,10 @@ TEST(DataMemoryTest, ASupervisedStageIsComparedWithItsGpu) {
   const std::string small = data_refusal(20 * gib, Stage::sft, {});
   EXPECT_THAT(small, HasSubstr("learner.gpu: GPU 0 has 20.0 GiB, and the stage needs "));
   EXPECT_THAT(small, HasSubstr("the parameters alone do not fit: use a smaller model"));
-  EXPECT_THAT(data_refusal(h100, Stage::rft, {"sft.context=1000000", "learner.offload=[]"}),
-              HasSubstr("lower sft.context and sft.batch_tokens, or add \"layer_inputs\""));
+  EXPECT_THAT(
+      data_refusal(h100, Stage::rft,
+                   {"sft.context=1000000", "sft.batch_tokens=1000000", "learner.offload=[]"}),
+      HasSubstr("lower sft.context and sft.batch_tokens, or add \"layer_inputs\""));
 }
 
 TEST(DataMemoryTest, ACriticOfItsOwnCanBeSharedInstead) {

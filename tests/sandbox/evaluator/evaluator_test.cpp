@@ -101,19 +101,22 @@ TEST_F(EvaluatorTest, CompilesWithoutJudging) {
 }
 
 TEST_F(EvaluatorTest, AWrongKernelIsRefusedBeforeTheBaselinesAreCompiled) {
-  const std::string unknown = std::string(task_code) + "# a task without baselines\n";
-  const auto compiles = [&](const char* body, VerdictClass expected) {
+  ASSERT_EQ(outcome(honest_body), VerdictClass::passed) << "from here on the task is known";
+  Evaluator fresh = Evaluator::open(on_core()).value();
+  const Task task{.id = "task", .code = task_code, .content_hash = sha256_hex(task_code)};
+  const auto compiles_for = [&](const char* body, VerdictClass expected) {
     bool compiled = false;
-    const auto judgement = judge(kernel(body), Request::final, unknown, seconds(500),
-                                 [&](const std::string& what) {
-                                   compiled = compiled || what.find("torch.compile") != what.npos;
-                                 });
+    const auto judgement =
+        fresh.evaluate(request_for(task, kernel(body), Request::final),
+                       Deadline::after(seconds(500)), [&](const std::string& what) {
+                         compiled = compiled || what.find("torch.compile") != std::string::npos;
+                       });
     const auto* given = std::get_if<Verdict>(&judgement);
     EXPECT_TRUE(given == nullptr || given->outcome == expected);
     return compiled;
   };
-  EXPECT_FALSE(compiles(coarse_body, VerdictClass::wrong));
-  EXPECT_TRUE(compiles(honest_body, VerdictClass::passed));
+  EXPECT_FALSE(compiles_for(coarse_body, VerdictClass::wrong));
+  EXPECT_TRUE(compiles_for(honest_body, VerdictClass::passed));
 }
 
 TEST_F(EvaluatorTest, GivesWrongKernelsTheirClass) {
