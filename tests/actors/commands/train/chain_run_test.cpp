@@ -22,16 +22,18 @@ class ChainRunTest : public ::testing::Test {
     std::ofstream{root_.path() / "data.jsonl"}
         << R"({"task_id": "t", "messages": [{"role": "user", "content": "say"}, )"
         << R"({"role": "assistant", "content": "it is", "train": true}]})" << '\n';
-    std::ofstream{root_.path() / "script"}
-        << "cp " << (root_.path() / "data.jsonl").string() << " \"$4\"; kill -INT $PPID";
-    std::ofstream{file()} << "[run]\nseed = 1\nstages = [\"sft\", \"more\"]\nname = \"chain\"\nfolder = '"
-                          << root_.path().string() << "'\n[model]\nfolder = '"
-                          << fs::absolute("configs/policy/tiny").string()
-                          << "'\nweights = \"random\"\n[synthesis]\ntasks = ['"
-                          << fs::absolute("configs/tasks/cpu/train").string()
-                          << "']\n[sft]\nbatch_tokens = 1024\ncontext = 512\n"
-                             "[stage.sft]\nsft.script = \"script\"\n"
-                             "[stage.more]\nrun.stage = \"sft\"\nsft.data = \"data.jsonl\"\n";
+    std::ofstream{root_.path() / "script"} << "cp " << (root_.path() / "data.jsonl").string()
+                                           << " \"$4\"; kill -INT $PPID";
+    std::ofstream{file()}
+        << "[run]\nseed = 1\nstages = [\"sft\", \"more\"]\nname = \"chain\"\nfolder = '"
+        << root_.path().string() << "'\n[model]\nfolder = '"
+        << fs::absolute("configs/policy/tiny").string()
+        << "'\nweights = \"random\"\n[synthesis]\ntasks = ['"
+        << fs::absolute("configs/tasks/cpu/train").string()
+        << "']\n[agent]\nchat_template = \"chatml\"\nsyntax = \"xml\"\n"
+           "[sft]\nbatch_tokens = 1024\ncontext = 512\n"
+           "[stage.sft]\nsft.script = \"script\"\n"
+           "[stage.more]\nrun.stage = \"sft\"\nsft.data = \"data.jsonl\"\n";
   }
   ~ChainRunTest() override { ::setenv("WARPSMITH_PYTHON", python_.c_str(), 1); }
 
