@@ -144,16 +144,16 @@ void LedgerState::watch(const caf::actor_addr& rollout) {
 
 void LedgerState::grant(const Asker& asker, Admission admission) {
   owners_[admission.trajectory] = asker.rollout;
-  after_flush(
-      [this, promise = asker.promise, out = std::move(admission)](const Result<void>& done) mutable {
-        if (done) {
-          promise.deliver(std::move(out));
-          return;
-        }
-        owners_.erase(out.trajectory);
-        if (out.resumed) orphans_.push_front(out.trajectory);  // the store has it still
-        promise.deliver(to_caf(done.error()));
-      });
+  after_flush([this, promise = asker.promise,
+               out = std::move(admission)](const Result<void>& done) mutable {
+    if (done) {
+      promise.deliver(std::move(out));
+      return;
+    }
+    owners_.erase(out.trajectory);
+    if (out.resumed) orphans_.push_front(out.trajectory);  // the store has it still
+    promise.deliver(to_caf(done.error()));
+  });
 }
 
 /// Answers every asker that can be answered now: by an admission, or by its final refusal.

@@ -112,8 +112,8 @@ class ThreadedGroup final : public RankGroup {
     end_process_unless(lock, [this] { return all_done(); });
   }
 
-  /// A thread that never leaves a driver's call cannot be joined, and what it works on, the caller's
-  /// variables too, cannot be freed.
+  /// A thread that never leaves a driver's call cannot be joined, and what it works on, the
+  /// caller's variables too, cannot be freed.
   template <class Condition>
   void end_process_unless(std::unique_lock<std::mutex>& lock, Condition condition) {
     if (changed_.wait_for(lock, settings_.grace, condition)) return;

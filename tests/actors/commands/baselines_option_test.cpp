@@ -52,9 +52,8 @@ TEST(BaselinesOptionTest, RefusesUnknownBaselinesAndThoseOfGpusOnACpu) {
   EXPECT_THAT(timed("--baselines none,cuda-graph"),
               ElementsAre(HasSubstr(
                   "expected \"auto\", \"max-autotune\" or \"cuda-graph\", got \"none\"")));
-  EXPECT_THAT(
-      timed("--baselines cuda-graph", "cpu"),
-      ElementsAre(HasSubstr("a slot on a CPU core times only eager and torch.compile")));
+  EXPECT_THAT(timed("--baselines cuda-graph", "cpu"),
+              ElementsAre(HasSubstr("a slot on a CPU core times only eager and torch.compile")));
 }
 
 }  // namespace

@@ -139,8 +139,12 @@ TEST_F(SelectionTest, ADamagedRecordIsLeftOut) {
   const TrajectoryId damaged = record({written, verified, submitted}, 2.0);
   store_.reset();
   const fs::path segments = RunPaths{folder_.path() / "collect"}.segments();
-  const fs::path file = fs::directory_iterator{segments}->path();
-  std::fstream{file, std::ios::in | std::ios::out | std::ios::ate}.seekp(-1, std::ios::end).put('!');
+  const fs::path file = fs::directory_iterator {
+    segments
+  } -> path();
+  std::fstream{file, std::ios::in | std::ios::out | std::ios::ate}
+      .seekp(-1, std::ios::end)
+      .put('!');
   for (const auto& select : {select_for_rft, select_for_value}) {
     const auto selection = select(config());
     ASSERT_TRUE(selection) << selection.error().message;

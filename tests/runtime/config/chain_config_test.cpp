@@ -94,7 +94,8 @@ TEST_F(ChainConfigTest, AMisspeltStageIsRefused) {
   const auto stages = load_chain("configs/paper-stages.toml", {}, {"sft", "warnup"});
   ASSERT_FALSE(stages);
   EXPECT_THAT(stages.error().message, HasSubstr("\"warnup\" is no kind of stage"));
-  EXPECT_TRUE(load_chain("configs/paper-stages.toml", {"stage.more.run.stage=\"collect\""}, {"more"}));
+  EXPECT_TRUE(
+      load_chain("configs/paper-stages.toml", {"stage.more.run.stage=\"collect\""}, {"more"}));
 }
 
 TEST_F(ChainConfigTest, AStageNamedTwiceIsRefused) {

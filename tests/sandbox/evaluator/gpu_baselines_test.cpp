@@ -8,8 +8,8 @@
 
 #include "runtime/environment.hpp"
 #include "sandbox/evaluator/evaluator.hpp"
-#include "tests/sandbox/support/submissions.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
+#include "tests/sandbox/support/submissions.hpp"
 
 namespace warpsmith::sandbox {
 namespace {

@@ -9,8 +9,8 @@
 #include "runtime/checksum.hpp"
 #include "runtime/environment.hpp"
 #include "sandbox/evaluator/evaluator.hpp"
-#include "tests/sandbox/support/submissions.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
+#include "tests/sandbox/support/submissions.hpp"
 
 namespace warpsmith::sandbox {
 namespace {

@@ -8,8 +8,8 @@
 #include "runtime/environment.hpp"
 #include "sandbox/compile/cuda_toolchain.hpp"
 #include "sandbox/evaluator/evaluator.hpp"
-#include "tests/sandbox/support/submissions.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
+#include "tests/sandbox/support/submissions.hpp"
 #include "tests/support/after_all_tests.hpp"
 #include "tests/support/shared_baselines.hpp"
 

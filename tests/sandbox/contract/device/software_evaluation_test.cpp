@@ -13,10 +13,10 @@
 #include "sandbox/judge/evaluation.hpp"
 #include "sandbox/judge/host_bench.hpp"
 #include "sandbox/reference/ragged.hpp"
-#include "tests/sandbox/support/submissions.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
 #include "tests/sandbox/support/software_device/software_device.hpp"
 #include "tests/sandbox/support/software_device/software_kernels.hpp"
+#include "tests/sandbox/support/submissions.hpp"
 #include "tests/support/after_all_tests.hpp"
 #include "tests/support/shared_baselines.hpp"
 

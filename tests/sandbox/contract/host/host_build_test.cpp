@@ -36,8 +36,7 @@ REGISTER_BINDING(more, [](pybind11::module& m) { m.attr("first") = 1, m.attr("se
 
 /// Processes that this thread started and that run.
 size_t children() {
-  const std::string place =
-      "/proc/self/task/" + std::to_string(::gettid()) + "/children";
+  const std::string place = "/proc/self/task/" + std::to_string(::gettid()) + "/children";
   std::istringstream list{read_text_file(place, 1U << 16U).value_or("")};
   return static_cast<size_t>(std::distance(std::istream_iterator<std::string>{list}, {}));
 }
