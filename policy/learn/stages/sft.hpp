@@ -33,7 +33,7 @@ struct SftReport {
 /// Owns the model during training. The same calls give the same weights.
 class SftStage {
  public:
-  /// Of one forward pass, if no conversation is longer.
+  /// Tokens of one forward pass, if no conversation is longer.
   static int64_t pack_tokens(ComputeDevice device);
 
   /// Conversations that exceed the context or have no action token after the first token are left

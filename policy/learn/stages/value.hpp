@@ -33,7 +33,7 @@ struct ValueReport {
 /// policy, so there only the value head is trained. The same calls give the same weights.
 class ValueStage {
  public:
-  /// Of one forward pass, if no trajectory is longer; more would not fit into a CPU's cache.
+  /// Tokens of one forward pass, if no trajectory is longer; a CPU's cache holds no more.
   static constexpr int64_t pack_tokens = 2048;
 
   /// Trajectories without an action token are left out. `invalid_argument` if fewer than two
