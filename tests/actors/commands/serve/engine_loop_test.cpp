@@ -132,9 +132,11 @@ TEST_F(EngineLoopTest, StepsWaitForTheEndOfAMeasurementAndGiveWayToTheNext) {
   EXPECT_FALSE(channel->failure());
   EXPECT_FALSE(loop->status().stuck) << "it waits";
   measuring.reset();
-  ASSERT_FALSE(channel->take(Deadline::after(seconds{30})).empty());
+  const auto first = channel->take(Deadline::after(seconds{30}));
+  ASSERT_FALSE(first.empty());
   EXPECT_TRUE(lease()) << "between two steps";
-  EXPECT_FALSE(read(*channel).empty()) << "and goes on afterwards";
+  const bool ended = first.back().token.finish != FinishReason::none;  // the engine was fast
+  EXPECT_TRUE(ended || !read(*channel).empty()) << "and goes on afterwards";
   EXPECT_TRUE(idle(*loop));
   EXPECT_TRUE(lease()) << "an idle loop keeps no measurement out";
 }
