@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -136,20 +137,20 @@ Result<SolutionPair> solutions_for(const TasksArguments& args, const Task& task)
   return solutions_of(task, args.solutions, args.contract);
 }
 
-void add(Survey& survey, SurveyedTask task, const TasksArguments& args) {
+void show(const SurveyedTask& task, const TasksArguments& args) {
   if (!args.json) std::cout << for_terminal(survey_text(task)) << std::flush;
-  survey.tasks.push_back(std::move(task));
 }
 
-/// The tasks that several slots survey, each slot on a thread of its own.
+/// The tasks that several slots survey, each slot on a thread of its own. They are shown as they
+/// end, and kept in the order of `tasks`.
 class SharedSurvey {
  public:
-  SharedSurvey(Survey& survey, const std::vector<Task>& tasks, const TasksArguments& args,
+  SharedSurvey(const std::vector<Task>& tasks, const TasksArguments& args,
                const SignalWait& signals)
-      : survey_(survey),
-        tasks_(tasks),
+      : tasks_(tasks),
         args_(args),
         signals_(signals),
+        seen_(tasks.size()),
         states_(std::cerr, terminal_columns(), static_cast<size_t>(args.slots)) {}
   ~SharedSurvey() { states_.clear(); }
   SharedSurvey(const SharedSurvey&) = delete;
@@ -167,11 +168,18 @@ class SharedSurvey {
       if (!seen) return fail_with(std::move(seen.error()));
       const std::lock_guard lock(mutex_);
       states_.clear();
-      add(survey_, std::move(*seen), args_);
+      show(*seen, args_);
+      seen_[at] = std::move(*seen);
     }
   }
-  Result<void> result() const {
-    return error_ ? Result<void>{tl::unexpected(*error_)} : Result<void>{};
+  /// The tasks that were surveyed; call it after every slot has ended.
+  Result<std::vector<SurveyedTask>> result() {
+    if (error_) return tl::unexpected(*error_);
+    std::vector<SurveyedTask> out;
+    for (auto& task : seen_) {
+      if (task) out.push_back(std::move(*task));
+    }
+    return out;
   }
 
  private:
@@ -189,23 +197,24 @@ class SharedSurvey {
     if (!error_) error_ = std::move(error);
   }
 
-  Survey& survey_;
   const std::vector<Task>& tasks_;
   const TasksArguments& args_;
   const SignalWait& signals_;
+  std::vector<std::optional<SurveyedTask>> seen_;
   StateLines states_;
   std::atomic<size_t> next_ = 0;
-  std::mutex mutex_;  // guards the survey and the error
+  std::mutex mutex_;  // guards what was seen and the error
   std::optional<Error> error_;
 };
 
 /// Surveys the tasks, until the end or Ctrl-C.
-Result<void> survey_tasks(Survey& survey, const std::vector<Task>& tasks,
-                          const TasksArguments& args, const SignalWait& signals) {
+Result<std::vector<SurveyedTask>> survey_tasks(const std::vector<Task>& tasks,
+                                               const TasksArguments& args,
+                                               const SignalWait& signals) {
   const EndOnSignal end(signals);
   const auto slots = slots_of(args, tasks, end.ender());
   if (!slots) return tl::unexpected(slots.error());
-  SharedSurvey shared(survey, tasks, args, signals);
+  SharedSurvey shared(tasks, args, signals);
   {
     std::vector<std::jthread> threads;
     threads.reserve(slots->size());
@@ -220,14 +229,14 @@ Result<Survey> survey_all(const TasksArguments& args, const synthesis::FoundTask
                           const SignalWait& signals) {
   Survey survey;
   for (const synthesis::RefusedFile& file : found.refused) {
-    add(survey,
-        {.id = file.file.string(), .refusal = file.why.message, .refusal_code = file.why.code},
-        args);
+    survey.tasks.push_back(
+        {.id = file.file.string(), .refusal = file.why.message, .refusal_code = file.why.code});
+    show(survey.tasks.back(), args);
   }
   if (found.tasks.empty()) return survey;
-  if (auto done = survey_tasks(survey, found.tasks, args, signals); !done) {
-    return tl::unexpected(std::move(done.error()));
-  }
+  auto seen = survey_tasks(found.tasks, args, signals);
+  if (!seen) return tl::unexpected(std::move(seen.error()));
+  std::ranges::move(*seen, std::back_inserter(survey.tasks));
   return survey;
 }
 

@@ -159,6 +159,7 @@ TEST_F(BenchTest, TasksAreAcceptedOrRefusedWithTheReason) {
   ASSERT_TRUE(has_keys(out, {"tasks", "taken_in", "refused", "wrong_passed"}));
   EXPECT_EQ(out["taken_in"], 1);
   EXPECT_EQ(out["refused"], 2);
+  // In the order of the files, whichever slot is done first; files without a task come first.
   EXPECT_NE(out["tasks"][0]["refusal"].get<std::string>().find("class Model"), std::string::npos);
   EXPECT_NE(out["tasks"][1]["refusal"].get<std::string>().find("random"), std::string::npos)
       << out["tasks"][1];
