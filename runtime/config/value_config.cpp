@@ -11,7 +11,6 @@ void describe(Fields& fields, ValueConfig& c) {
   fields.real("learning_rate", c.learning_rate, {.low = 0, .high = 1, .above_low = true});
   fields.integer("warmup", c.warmup, {.low = 0, .high = 1 << 20});
   fields.real("held_out_share", c.held_out_share, {.low = 0, .high = 0.5, .above_low = true});
-  fields.real("averaging", c.averaging, {.low = 0, .high = 0.9999});
   fields.integer("patience", c.patience, {.low = 1, .high = 1 << 20});
 }
 

@@ -20,7 +20,6 @@ struct ValueConfig {
   double learning_rate = 3e-4;
   int64_t warmup = 10;          // steps over which the rate rises linearly
   double held_out_share = 0.1;  // of the trajectories, for the explained variance
-  double averaging = 0;         // share that a step keeps of the critic's mean weights; 0: no mean
   int64_t patience = 20;        // steps without a higher explained variance that end the stage
 };
 

@@ -15,6 +15,8 @@ struct LibraryBuild {
   FileSet headers;  // that solutions may include
   // Where not empty: sources compile without `headers` first, then with them and these.
   std::vector<std::string> second_flags;
+  // Where sources of two compilers make one library: what g++ and nvcc get beside `compile_flags`.
+  std::vector<std::string> host_flags, cuda_flags;
 };
 
 }  // namespace warpsmith::sandbox

@@ -6,6 +6,7 @@ namespace warpsmith::actors {
 
 const char* const export_build_head = R"py(# SPDX-License-Identifier: Apache-2.0
 """Builds the op with the judge's flags, once for each compiler, machine and torch. `python -m @PACKAGE@.build`."""
+import concurrent.futures
 import ctypes
 import hashlib
 import json
@@ -14,6 +15,7 @@ import pathlib
 import platform
 import struct
 import subprocess
+import sysconfig
 import tempfile
 
 import torch
@@ -42,6 +44,19 @@ def _build_op(into, includes, more, libraries):
     abi = f"-D_GLIBCXX_USE_CXX11_ABI={int(torch.compiled_with_cxx11_abi())}"
     _run([_compiler(), "-std=c++17", "-O2", "-w", "-fPIC", "-shared", abi, *includes, "-o", str(into / "op.so"),
           str(_source / "op.cpp"), *more, *folders, *libraries, "-Wl,-rpath,$ORIGIN"])
+
+
+)py";
+
+const char* const export_architecture = R"py(def _architecture():
+    """As 90a: of the GPU at hand, else the first one of TORCH_CUDA_ARCH_LIST."""
+    if torch.cuda.is_available():
+        major, minor = torch.cuda.get_device_capability()
+        return f"{major}{minor}" + ("a" if major >= 9 else "")
+    listed = os.environ.get("TORCH_CUDA_ARCH_LIST", "").replace(";", " ").split()
+    if not listed:
+        raise RuntimeError("@PACKAGE@: no GPU to build for; set TORCH_CUDA_ARCH_LIST, e.g. to 9.0a")
+    return listed[0].split("+")[0].replace(".", "")
 
 
 )py";

@@ -70,7 +70,8 @@ const char* const cpu_needs =
 }  // namespace
 
 const ExportTexts& cpu_export_texts() {
-  static const ExportTexts texts{cpu_build, cpu_includes, cpu_call, cpu_timing, cpu_needs};
+  static const ExportTexts texts{export_load_library, cpu_build, cpu_includes, cpu_call,
+                                 cpu_timing,          cpu_needs};
   return texts;
 }
 

@@ -1,22 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an exported package of contract `device` has of its own.
+#include <string>
+
 #include "actors/commands/optimize/export_templates.hpp"
 
 namespace warpsmith::actors {
 namespace {
 
-const char* const device_build = R"py(def _architecture():
-    """As 90a: of the GPU at hand, else the first one of TORCH_CUDA_ARCH_LIST."""
-    if torch.cuda.is_available():
-        major, minor = torch.cuda.get_device_capability()
-        return f"{major}{minor}" + ("a" if major >= 9 else "")
-    listed = os.environ.get("TORCH_CUDA_ARCH_LIST", "").replace(";", " ").split()
-    if not listed:
-        raise RuntimeError("@PACKAGE@: no GPU to build for; set TORCH_CUDA_ARCH_LIST, e.g. to 9.0a")
-    return listed[0].split("+")[0].replace(".", "")
-
-
-def _toolkits():
+const char* const device_build = R"py(def _toolkits():
     """What may hold CUDA's headers and NVRTC: the toolkit, then the packages that came with torch."""
     if cpp_extension.CUDA_HOME:
         yield pathlib.Path(cpp_extension.CUDA_HOME)
@@ -156,8 +147,9 @@ const char* const device_needs =
 }  // namespace
 
 const ExportTexts& device_export_texts() {
-  static const ExportTexts texts{device_build, export_device_includes, export_device_call,
-                                 device_timing, device_needs};
+  static const std::string build = std::string(export_architecture) + device_build;
+  static const ExportTexts texts{export_load_library, build.c_str(), export_device_includes,
+                                 export_device_call,  device_timing, device_needs};
   return texts;
 }
 

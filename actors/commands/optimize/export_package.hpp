@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A promoted kernel of contract `cpu` or `device` as a Python package: a torch.library custom op
-// with a fake kernel, its build and its regression test. Pure.
+// A promoted kernel as a Python package: a torch.library custom op with a fake kernel, its build
+// and its regression test. Pure.
 #pragma once
 
 #include <string>
@@ -20,11 +20,19 @@ struct ExportedShape {
   double judged_ms = 0;  // the candidate's median time
 };
 
+/// What the op calls.
+enum class ExportForm : uint8_t {
+  library,  // contract `cpu`: solve() of a shared library
+  plan,     // contract `device`: the steps of a launch plan
+  module,   // contract `host`: ModelNew
+};
+
 struct ExportedKernel {
-  Task task;
+  ExportForm form = ExportForm::library;
+  Task task;                              // with the device that it was judged on
   FileSet files;                          // of the submission
   std::vector<ExportedShape> shapes;      // at least one; equal but for their extents
-  std::vector<sandbox::BoundPlan> plans;  // contract `device`: one for each shape; else empty
+  std::vector<sandbox::BoundPlan> plans;  // form `plan`: one for each shape; else empty
   sandbox::LibraryBuild build;            // of the contract
 };
 

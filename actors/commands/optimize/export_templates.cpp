@@ -3,7 +3,7 @@
 
 namespace warpsmith::actors {
 
-const char* const export_init = R"py(# SPDX-License-Identifier: Apache-2.0
+const char* const export_init_head = R"py(# SPDX-License-Identifier: Apache-2.0
 """A judged kernel as the custom ops torch.ops.@PACKAGE@.solve and solve_out.
 
 solve(*inputs, *parameters) returns new outputs; solve_out(..., *outputs) writes given ones. The tensors and their
@@ -14,8 +14,6 @@ import pathlib
 
 import torch
 
-from . import build
-
 _facts = json.loads((pathlib.Path(__file__).parent / "signature.json").read_text())
 TENSORS = _facts["tensors"]
 SHAPES = _facts["shapes"]
@@ -24,7 +22,13 @@ LANE = _facts["lane"]
 _inputs = [i for i, t in enumerate(TENSORS) if t["role"] != "output"]
 _outputs = [i for i, t in enumerate(TENSORS) if t["role"] == "output"]
 
-torch.ops.load_library(str(build.library()))
+)py";
+
+const char* const export_load_library = R"py(from . import build
+
+torch.ops.load_library(str(build.library())))py";
+
+const char* const export_init_tail = R"py(
 solve = torch.ops.@PACKAGE@.solve
 solve_out = torch.ops.@PACKAGE@.solve_out
 

@@ -13,7 +13,6 @@ python -m pytest test_regression.py does the same checks
 python is one with torch; where only Warpsmith's environment has it: /path/to/warpsmith python test_regression.py
 """
 import argparse
-import importlib.util
 import json
 import pathlib
 import statistics
@@ -30,6 +29,7 @@ from torch.utils import _pytree
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import @PACKAGE@ as package
+from @PACKAGE@ import models
 
 SETS = 3
 DEVICE = torch.device(package.DEVICE)
@@ -38,60 +38,22 @@ BOUNDS = {torch.float16: 4e-3, torch.bfloat16: 3e-2}
 BOUND = 1e-2 if package.LANE == "tf32-allowed" else 1e-4
 
 
-def reference():
-    spec = importlib.util.spec_from_file_location("reference", pathlib.Path(package.__file__).parent / "reference.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["reference"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-def changed(model, change):
-    """Changes also the tensors that modules keep as plain attributes or in lists and dicts."""
-    for module in model.modules():
-        for key, value in vars(module).items():
-            if isinstance(value, (torch.Tensor, list, tuple, dict)) and not key.startswith("_"):
-                setattr(module, key, _pytree.tree_map(change, value))
-    return model
-
-
 def on_device(value):
     return value.to(DEVICE) if isinstance(value, torch.Tensor) else value
 
 
-def built(module):
-    given = module.get_init_inputs()
-    if isinstance(given, dict):
-        return module.Model(**given)
-    if len(given) == 2 and isinstance(given[0], (list, tuple)) and isinstance(given[1], dict):
-        return module.Model(*given[0], **given[1])
-    return module.Model(*given)
-
-
 def made(module):
-    return changed(built(module).eval().to(DEVICE), on_device)
+    args, kwargs = models.initial(module)
+    return models.placed(module.Model(*args, **kwargs), DEVICE)
 
 
 def inputs(module, shape):
     return _pytree.tree_map(on_device, list(getattr(module, shape["function"])()))
 
 
-def part(model, name):
-    """The tensor at a dotted place of the model: attributes, entries of lists and of dicts."""
-    value = model
-    for step in name.split("."):
-        if isinstance(value, (list, tuple)):
-            value = value[int(step)]
-        elif isinstance(value, dict):
-            value = value[step] if step in value else value[int(step)]
-        else:
-            value = getattr(value, step)
-    return value
-
-
 def parameters(model):
     names = [t["name"] for t in package.TENSORS if t["role"] == "parameter"]
-    return [part(model, name).detach().contiguous() for name in names]
+    return [models.part(model, name).detach().contiguous() for name in names]
 
 
 def leaves(given):
@@ -110,7 +72,7 @@ def expected(model, given):
     """The reference's outputs, in float64 unless its code fixes another type."""
     own = model(*given)
     try:
-        return changed(model.double(), in_double)(*_pytree.tree_map(in_double, given))
+        return models.changed(model.double(), in_double)(*_pytree.tree_map(in_double, given))
     except RuntimeError:  # e.g. a product with a factor that forward converts to float32
         return own
 
@@ -131,7 +93,7 @@ def check_output(name, got, wanted):
 
 @torch.no_grad()
 def check_shape(shape, seed):
-    module = reference()
+    module = models.reference()
     torch.manual_seed(seed)
     model = made(module)
     given = inputs(module, shape)
@@ -153,19 +115,19 @@ def test_outputs():
 
 
 def test_other_sizes_are_refused():
-    for kind in (ValueError, RuntimeError):
+    tensors = [torch.zeros([*package.SHAPES[0]["extents"][i], 1], dtype=getattr(torch, t["dtype"]), device=DEVICE)
+               for i, t in enumerate(package.TENSORS) if t["role"] != "output"]
+    for call in (package.shape_of, lambda given: package.solve(*given)):
         try:
-            tensors = [torch.zeros([*package.SHAPES[0]["extents"][i], 1], dtype=getattr(torch, t["dtype"]), device=DEVICE)
-                       for i, t in enumerate(package.TENSORS) if t["role"] != "output"]
-            package.shape_of(tensors) if kind is ValueError else package.solve(*tensors)
-        except kind:
+            call(tensors)
+        except (RuntimeError, ValueError):
             continue
         raise AssertionError("sizes that were not judged must be refused")
 
 
 def tensors_of(shape):
     """The op's inputs and parameters, and outputs for solve_out."""
-    module = reference()
+    module = models.reference()
     tensors = leaves(inputs(module, shape)) + parameters(made(module))
     return tensors, [torch.empty(shape["extents"][i], dtype=getattr(torch, t["dtype"]), device=DEVICE)
                      for i, t in enumerate(package.TENSORS) if t["role"] == "output"]

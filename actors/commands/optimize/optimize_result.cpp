@@ -83,14 +83,22 @@ void add_profile(const ResultParts& parts, const FoundSubmission& one, OptimizeR
       profile ? std::move(*profile) : WinnerProfile{"", "none: " + profile.error().message};
 }
 
+ExportForm form_of(sandbox::RunsOn place) {
+  if (place == sandbox::RunsOn::task) return ExportForm::module;
+  return place == sandbox::RunsOn::gpu ? ExportForm::plan : ExportForm::library;
+}
+
 Result<ExportedKernel> exported_kernel(const ResultParts& parts, const Attempt& winner,
                                        const FoundSubmission& one) {
   auto backend = parts.service();
   if (!backend) return tl::unexpected(std::move(backend.error()));
+  const auto& contract = sandbox::contract_named(one.submission.contract);
   ExportedKernel out;
+  out.form = form_of(contract.runs_on);
   out.task = parts.shapes.front().task;
+  out.task.device = one.device;
   out.files = one.submission.files;
-  out.build = sandbox::contract_named(one.submission.contract).library_build();
+  out.build = contract.library_build();
   for (const DeclaredShape& shape : parts.shapes) {
     Task task = shape.task;
     task.device = one.device;
@@ -117,9 +125,11 @@ Result<std::vector<sandbox::BoundPlan>> plans_of(const ExportedKernel& kernel) {
   return out;
 }
 
-/// Whether the export has a file of its own with this name.
-bool is_generated(const std::string& name, bool on_device) {
-  return name == "op.cpp" || name.starts_with("headers/") || (on_device && name == "kernels.h");
+/// Whether the export has a file of its own with this name. Contract `host` provides its own.
+bool is_generated(const std::string& name, ExportForm form) {
+  if (form == ExportForm::module) return false;
+  return name == "op.cpp" || name.starts_with("headers/") ||
+         (form == ExportForm::plan && name == "kernels.h");
 }
 
 /// Writes export/, or says in the report why there is none.
@@ -127,8 +137,7 @@ Result<void> write_export(const ResultParts& parts, const Attempt& winner,
                           const FoundSubmission& one, OptimizeReport& report) {
   auto kernel = exported_kernel(parts, winner, one);
   if (!kernel) return fail("export", kernel.error());
-  const auto& contract = sandbox::contract_named(one.submission.contract);
-  if (contract.runs_on == sandbox::RunsOn::gpu) {
+  if (kernel->form == ExportForm::plan) {
     auto plans = plans_of(*kernel);
     if (!plans) return fail("export", plans.error());
     kernel->plans = std::move(*plans);
@@ -137,7 +146,7 @@ Result<void> write_export(const ResultParts& parts, const Attempt& winner,
     if (const auto why = unexportable(plan)) report.export_note = *why;
   }
   for (const auto& [name, text] : kernel->files) {
-    if (is_generated(name, !kernel->plans.empty()))
+    if (is_generated(name, kernel->form))
       report.export_note = "the export has its own " + name + "; rename it";
   }
   const FileSet none;

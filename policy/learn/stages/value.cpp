@@ -59,12 +59,6 @@ std::vector<double> doubles_of(const at::Tensor& values) {
   return {data, data + on_host.numel()};
 }
 
-NamedParameters copies_of(const NamedParameters& parameters) {
-  NamedParameters copies;
-  for (const auto& [name, tensor] : parameters) copies.emplace_back(name, tensor.detach().clone());
-  return copies;
-}
-
 }  // namespace
 
 Result<ValueStage> ValueStage::make(const ValueConfig& config, ActorCritic networks,
@@ -95,8 +89,7 @@ ValueStage::ValueStage(const ValueConfig& config, ActorCritic networks,
                                            .epochs = config.epochs,
                                            .batch_tokens = config.batch_tokens,
                                            .held_out_share = config.held_out_share})),
-      optimiser_({.gradient_clip = largest_gradient}, {{"critic", critic_parameters(networks_)}}),
-      average_(copies_of(critic_parameters(networks_))) {
+      optimiser_({.gradient_clip = largest_gradient}, {{"critic", critic_parameters(networks_)}}) {
   note(explained_variance());
 }
 
@@ -158,12 +151,10 @@ ValueReport ValueStage::step() {
   const double scale = 1.0 / static_cast<double>(tokens);
   const double rate = config_.learning_rate * warmup_share(step_, config_.warmup);
   const double norm = optimiser_.step(0, rate, scale);
+  networks_.refresh();
   ++step_;
-  add_to_average();
-  exchange_average();
   const double explained = explained_variance();
   note(explained);
-  exchange_average();
   return {step_, steps(), loss * scale, explained, norm};
 }
 
@@ -181,34 +172,16 @@ double ValueStage::explained_variance() const {
   return ratio_statistics(samples).explained_variance;
 }
 
-/// An early mean is of the steps so far, so that the start does not weigh on it.
-void ValueStage::add_to_average() {
-  const at::NoGradGuard no_grad;
-  const auto steps = static_cast<double>(step_);
-  const double kept = std::min(config_.averaging, steps / (steps + 10.0));
-  const NamedParameters now = critic_parameters(networks_);
-  for (size_t i = 0; i < now.size(); ++i) average_[i].second.lerp_(now[i].second, 1.0 - kept);
-}
-
-/// Puts the mean weights in the place of the present ones, or back.
-void ValueStage::exchange_average() {
-  const at::NoGradGuard no_grad;
-  for (auto& [name, tensor] : critic_parameters(networks_)) {
-    const auto mean = std::ranges::find(average_, name, &NamedParameters::value_type::first);
-    const at::Tensor present = tensor.detach().clone();
-    at::Tensor(tensor).copy_(mean->second);
-    mean->second.copy_(present);
-  }
-  networks_.refresh();
-}
-
 /// Keeps a copy of the critic if it explains more than all before.
 void ValueStage::note(double explained) {
   if (!std::isfinite(explained)) explained = -std::numeric_limits<double>::infinity();
   if (!best_weights_.empty() && explained <= best_) return;
   best_ = explained;
   best_step_ = step_;
-  best_weights_ = copies_of(critic_parameters(networks_));
+  best_weights_.clear();
+  for (const auto& [name, tensor] : critic_parameters(networks_)) {
+    best_weights_.emplace_back(name, tensor.detach().clone());
+  }
 }
 
 Result<void> ValueStage::save_best(const std::filesystem::path& folder) const {
@@ -228,7 +201,6 @@ Result<void> ValueStage::save(const std::filesystem::path& folder) const {
   WeightMap state = optimiser_.state();
   for (const auto& [name, tensor] : critic_parameters(networks_))
     state["now/" + name] = tensor.detach();
-  for (const auto& [name, tensor] : average_) state["average/" + name] = tensor;
   for (const auto& [name, tensor] : best_weights_) state["best/" + name] = tensor;
   state["step"] = number(static_cast<double>(step_));
   state["best_step"] = number(static_cast<double>(best_step_));
@@ -250,7 +222,6 @@ Result<void> ValueStage::restore(const std::filesystem::path& folder) {
   bool whole = true;
   for (const auto& [name, tensor] : critic_parameters(networks_))
     whole &= copy("now/" + name, tensor);
-  for (const auto& [name, tensor] : average_) whole &= copy("average/" + name, tensor);
   for (const auto& [name, tensor] : best_weights_) whole &= copy("best/" + name, tensor);
   networks_.refresh();
   at::Tensor step = number(-1), best_step = number(0), best = number(0);

@@ -70,8 +70,6 @@ class ValueStage {
   at::Tensor values_of(const Pack& pack) const;
   /// (N) λ-returns of the same tokens, given their values.
   std::vector<float> targets_of(const Pack& pack, const at::Tensor& values) const;
-  void add_to_average();
-  void exchange_average();
   void note(double explained);
 
   ValueConfig config_;
@@ -79,7 +77,6 @@ class ValueStage {
   std::vector<ValueExample> examples_;
   SftPlan plan_;
   AdamW optimiser_;
-  NamedParameters average_;       // of the critic over steps (Polyak and Juditsky, 1992)
   NamedParameters best_weights_;  // of the critic; copies
   double best_ = 0;
   int64_t best_step_ = 0;

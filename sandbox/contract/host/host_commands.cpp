@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/contract/host/host_commands.hpp"
 
+#include "sandbox/contract/host/host_registry.hpp"
 #include "sandbox/contract/host/host_submission.hpp"
 
 namespace warpsmith::sandbox {
@@ -11,11 +12,16 @@ std::string quoted(const std::string& text) {
   return "'" + text + "'";
 }
 
-/// The definitions of torch's own loader, and the language that torch's headers are written in.
+std::string joined(const std::vector<std::string>& flags) {
+  std::string out;
+  for (const std::string& flag : flags) out += ' ' + flag;
+  return out;
+}
+
 std::string common_flags(const HostBuild& build) {
   const HostToolchain& chain = build.toolchain;
-  std::string flags = " -std=c++17 -w -DTORCH_EXTENSION_NAME=" + std::string(host_extension_name) +
-                      " -DTORCH_API_INCLUDE_EXTENSION_H -D_GLIBCXX_USE_CXX11_ABI=1";
+  std::string flags = joined(host_library_build().compile_flags) +
+                      " -D_GLIBCXX_USE_CXX11_ABI=1 -DTORCH_EXTENSION_NAME=" + host_extension_name;
   for (const std::string& folder :
        {chain.torch + "/include", chain.torch + "/include/torch/csrc/api/include",
         chain.python_headers}) {
@@ -36,19 +42,31 @@ std::string libraries(const HostBuild& build) {
 
 }  // namespace
 
+LibraryBuild host_library_build() {
+  // The definitions of torch's own loader, and the language that torch's headers are written in.
+  return {
+      .compile_flags = {"-std=c++17", "-w",
+                        "-DTORCH_EXTENSION_NAME=" + std::string(host_extension_name),
+                        "-DTORCH_API_INCLUDE_EXTENSION_H"},
+      .headers = {{host_registry_file, host_registry_text}, {host_module_source, host_module_text}},
+      .host_flags = {"-O2", "-fPIC"},
+      .cuda_flags = {"-O3", "--expt-relaxed-constexpr", "--expt-extended-lambda",
+                     "--compiler-options", "-fPIC"}};
+}
+
 std::string host_compile_script(const HostBuild& build) {
+  const LibraryBuild flags = host_library_build();
   const std::string code = "arch=compute_" + build.architecture + ",code=sm_" + build.architecture;
   // No name holds a '+', so every source has an object of its own.
   return "object=/tmp/objects/$(printf %s \"$1\" | tr / +).o\n"
          "case \"$1\" in\n"
          "  *.cu) set -- " +
-         std::string(jail_toolkit) + "/bin/nvcc -O3 -gencode=" + code +
-         " --expt-relaxed-constexpr --expt-extended-lambda --compiler-options -fPIC" +
+         std::string(jail_toolkit) + "/bin/nvcc -gencode=" + code + joined(flags.cuda_flags) +
          common_flags(build) +
          " -c \"$1\" -o \"$object\" ;;\n"
-         "  *) set -- /usr/bin/g++ -O2 -fPIC -fmax-errors=5 -fdiagnostics-color=never "
+         "  *) set -- /usr/bin/g++ -fmax-errors=5 -fdiagnostics-color=never "
          "-fno-diagnostics-show-caret" +
-         common_flags(build) +
+         joined(flags.host_flags) + common_flags(build) +
          " -c \"$1\" -o \"$object\" ;;\n"
          "esac\n"
          "\"$@\" > \"$object.log\" 2>&1 && exit 0\n"

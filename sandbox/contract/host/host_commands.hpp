@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sandbox/contract/host/host_toolchain.hpp"
+#include "sandbox/contract/library_build.hpp"
 
 namespace warpsmith::sandbox {
 
@@ -17,6 +18,11 @@ struct HostBuild {
   std::string architecture;
   int jobs = 2;  // compilers at a time: a file that includes torch's headers takes 1.3 GB
 };
+
+/// How the extension is built outside of the judge: kernels/*.cu by nvcc, kernels/*_binding.cpp and
+/// the module's source by g++, with the registry beside kernels/. TORCH_EXTENSION_NAME is the
+/// caller's: pybind11 takes a second module of one name for the first.
+LibraryBuild host_library_build();
 
 /// Compiles one source, by its name's ending, to an object. The output goes to standard error at
 /// the end.

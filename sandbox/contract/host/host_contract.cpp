@@ -9,6 +9,7 @@
 #include "runtime/task_options.hpp"
 #include "sandbox/compile/cuda_toolchain.hpp"
 #include "sandbox/contract/buffer_lines.hpp"
+#include "sandbox/contract/host/host_commands.hpp"
 #include "sandbox/contract/host/host_compiler.hpp"
 #include "sandbox/contract/host/host_hints.hpp"
 #include "sandbox/contract/host/host_review.hpp"
@@ -229,7 +230,8 @@ const ContractEntry& host_contract() {
       .runs_on = RunsOn::task,
       .staged = true,
       .jail = JailKind::host,
-      .open = open_host};
+      .open = open_host,
+      .library_build = host_library_build};
   return entry;
 }
 
