@@ -80,7 +80,7 @@ class BrainState : public ActorState {
   // Asking
   void start_queued();
   void ask_endpoint(TrajectoryId id, Session& session);
-  HttpRequest http_request(std::string body) const;
+  OutgoingRequest http_request(std::string body) const;
   void ask_folder(TrajectoryId id);
 
   // Answers

@@ -230,8 +230,11 @@ CallResult Contestant::exchange(Command command, uint32_t set, Patience patience
   result.elapsed = done - start;
   result.device = nanoseconds{static_cast<int64_t>(std::min(page.device_ns, longest_call_ns))};
   result.stop_gap = SteadyClock::now() - done;
-  if (!stopped || !process_->alive()) {
+  if (!process_->alive()) {
     result.fault = fault_of_dead();
+  } else if (!stopped) {  // no process can refuse this signal
+    (void)process_->kill();
+    result.fault = Fault{VerdictClass::device_fault, stopped.error().message, Blame::machine};
   } else {
     result.fault = fault_of(page.status, page);
   }

@@ -35,7 +35,7 @@ namespace warpsmith::sandbox {
 /// Where a candidate's process works. Both outlive the process.
 struct CandidatePlace {
   const Bench& bench;
-  Stage* stage = nullptr;  // set for a staged contract, which maps it instead of the bench
+  CandidateStage* stage = nullptr;  // set for a staged contract, which maps it instead of the bench
 };
 
 /// A submission that compiled, made ready for one signature of its task.

@@ -51,7 +51,7 @@ class CandidateJudge {
   struct ReadySlot {
     ReferenceWorker* worker = nullptr;
     Bench* bench = nullptr;
-    Stage* stage = nullptr;                             // null unless the contract is staged
+    CandidateStage* stage = nullptr;                    // null unless the contract is staged
     std::shared_ptr<std::optional<DeviceLease>> lease;  // of a task that takes much of a GPU
   };
 

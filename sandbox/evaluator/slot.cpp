@@ -113,7 +113,7 @@ Result<Bench*> Slot::bench_of(const Task& task, const IngestRecord& record, Dead
   return bench_.get();
 }
 
-Result<Stage*> Slot::stage() {
+Result<CandidateStage*> Slot::stage() {
   if (!stage_) {
     auto made = bench_->make_stage();
     if (!made) return tl::unexpected(std::move(made.error()));

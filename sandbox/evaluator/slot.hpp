@@ -54,7 +54,7 @@ class Slot {
     return gpu_ && gpu_->takes_much(record.facts.signature, record.worker_bytes);
   }
   /// The stage of that bench.
-  Result<Stage*> stage();
+  Result<CandidateStage*> stage();
   /// The bench, and its stage if one was made. Requires a bench.
   CandidatePlace place() const { return {*bench_, stage_.get()}; }
   /// Drops the bench of another task, before the worker loads this one.
@@ -90,7 +90,7 @@ class Slot {
   BenchMemory bench_memory_;
   std::string bench_key_;  // content hash of the task that `bench_` is for
   std::unique_ptr<Bench> bench_;
-  std::unique_ptr<Stage> stage_;
+  std::unique_ptr<CandidateStage> stage_;
 };
 
 }  // namespace warpsmith::sandbox

@@ -49,7 +49,7 @@ class Bench {
   /// The memory that the candidate's process receives.
   virtual CandidateMemory candidate_memory() const = 0;
   /// A stage hides these sets from the candidate until its clock runs.
-  virtual Result<std::unique_ptr<Stage>> make_stage() const = 0;
+  virtual Result<std::unique_ptr<CandidateStage>> make_stage() const = 0;
   /// The memory that the reference worker receives.
   virtual SessionMemory session_memory() const = 0;
 

@@ -25,7 +25,7 @@ CallResult CandidateCalls::load(Patience patience) {
 
 CallResult CandidateCalls::call(uint32_t set, Patience patience) {
   const OwnClock own(job_.own);
-  Stage* const stage = job_.stage;
+  CandidateStage* const stage = job_.stage;
   if (stage == nullptr) return candidate_.call(set, patience);
   stage->arm(set, draw_positions(job_.bench.signature(), stage->memory().layout, random_));
   const CallEdges edges{[&] { stage->reveal(set); }, [&] { stage->sample(); }};

@@ -56,7 +56,7 @@ struct EvaluationJob {
   CheckDevice check_device;
   std::function<uint64_t()> free_memory;  // free bytes of that device
   bool on_device = false;                 // a GPU is timed
-  Stage* stage = nullptr;                 // what the candidate sees; null: it maps the bench itself
+  CandidateStage* stage = nullptr;        // what the candidate sees; null: it maps the bench itself
   std::chrono::milliseconds call_timeout{5'000};  // limit of each of its calls
   int verified_sets = 5;
   int timed_blocks = 8;

@@ -71,10 +71,10 @@ Result<std::unique_ptr<HostBench>> HostBench::create(const TaskSignature& signat
       signature, std::move(*inputs), std::move(*candidate), std::move(*worker), memory.result));
 }
 
-Result<std::unique_ptr<Stage>> HostBench::make_stage() const {
+Result<std::unique_ptr<CandidateStage>> HostBench::make_stage() const {
   auto made = HostStage::create(inputs_, candidate_);
   if (!made) return tl::unexpected(std::move(made.error()));
-  return std::unique_ptr<Stage>(std::move(*made));
+  return std::unique_ptr<CandidateStage>(std::move(*made));
 }
 
 SessionMemory HostBench::session_memory() const {

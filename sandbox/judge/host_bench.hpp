@@ -33,7 +33,7 @@ class HostBench final : public Bench {
   CandidateMemory candidate_memory() const override {
     return sandbox::candidate_memory(inputs_, candidate_);
   }
-  Result<std::unique_ptr<Stage>> make_stage() const override;
+  Result<std::unique_ptr<CandidateStage>> make_stage() const override;
   SessionMemory session_memory() const override;
   void fill(uint32_t set, const Contents& contents, std::span<const InputRule> rules) override;
   void copy_inputs(uint32_t from, uint32_t to) override;

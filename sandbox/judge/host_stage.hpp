@@ -8,7 +8,7 @@
 
 namespace warpsmith::sandbox {
 
-class HostStage final : public Stage {
+class HostStage final : public CandidateStage {
  public:
   /// `inputs` and `outputs` are the bench's; their memory outlives it.
   static Result<std::unique_ptr<HostStage>> create(const SharedBuffers& inputs,

@@ -27,12 +27,12 @@ std::vector<SamplePosition> draw_positions(const TaskSignature& signature,
                                            const BufferLayout& layout, RandomStream& random);
 
 /// Created by the bench whose sets it shows. On a GPU every member may throw cuda::DeviceError.
-class Stage {
+class CandidateStage {
  public:
-  Stage() = default;
-  Stage(const Stage&) = delete;
-  Stage& operator=(const Stage&) = delete;
-  virtual ~Stage() = default;
+  CandidateStage() = default;
+  CandidateStage(const CandidateStage&) = delete;
+  CandidateStage& operator=(const CandidateStage&) = delete;
+  virtual ~CandidateStage() = default;
 
   /// The memory that the candidate's process receives: a layout of one set.
   virtual CandidateMemory memory() const = 0;

@@ -36,7 +36,7 @@ struct HostContestantSpec {
   const std::string& artefact;  // bytes, of kind `submission.artefact`
   const Task& task;             // the candidate's process calls its get_init_inputs
   const TaskSignature& signature;
-  Stage& stage;
+  CandidateStage& stage;
   int calibration_calls = 32;
   int records_fd = -1;  // memory for what one call runs, if `collect` will be called
 };

@@ -46,7 +46,7 @@ CandidateMemory DeviceBench::candidate_memory() const {
           .output_bytes = outputs.bytes()};
 }
 
-Result<std::unique_ptr<Stage>> DeviceBench::make_stage() const {
+Result<std::unique_ptr<CandidateStage>> DeviceBench::make_stage() const {
   const auto at = [this](GpuRegion which) { return regions_[static_cast<size_t>(which)]; };
   try {
     return std::make_unique<DeviceStage>(

@@ -19,7 +19,7 @@ class DeviceBench final : public GpuBench {
               GpuRegions regions, uint64_t hash_key);
 
   CandidateMemory candidate_memory() const override;
-  Result<std::unique_ptr<Stage>> make_stage() const override;
+  Result<std::unique_ptr<CandidateStage>> make_stage() const override;
   const TaskSignature& signature() const override { return signature_; }
   const BufferLayout& layout() const override { return layout_; }
   SessionMemory session_memory() const override;

@@ -15,7 +15,7 @@ struct StagedRegions {
   std::shared_ptr<const GpuAllocation> inputs, candidate;
 };
 
-class DeviceStage final : public Stage {
+class DeviceStage final : public CandidateStage {
  public:
   /// `layout` is the bench's. Throws DeviceError.
   DeviceStage(std::shared_ptr<const GpuDevice> device, const BufferLayout& layout,

@@ -177,6 +177,21 @@ JailSpec file_maker(const std::string& folder) {
   return spec;
 }
 
+/// The deadline passes at once where the whole machine stands still meanwhile.
+TEST(JailTest, ABusyProcessIsStoppedThoughTheDeadlineHasPassed) {
+  JailSpec spec = compile_jail();
+  spec.argv = {"/bin/sh", "-c", "while :; do :; done"};
+  auto jail = JailedProcess::start(spec);
+  ASSERT_TRUE(jail) << jail.error().message;
+  for (int i = 0; i < 20; ++i) {
+    const auto stopped = (*jail)->stop(Deadline::after(std::chrono::milliseconds{0}));
+    ASSERT_TRUE(stopped) << stopped.error().message;
+    ASSERT_TRUE((*jail)->resume());
+  }
+  EXPECT_TRUE((*jail)->alive());
+  EXPECT_EQ((*jail)->kill().signal, SIGKILL);
+}
+
 TEST(JailTest, ManyFilesInATmpfsMeetTheMemoryLimit) {
   for (const char* folder : {"/tmp", "/dev/shm"}) {
     auto jail = JailedProcess::start(file_maker(folder));

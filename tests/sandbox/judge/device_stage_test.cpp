@@ -29,7 +29,7 @@ class DeviceStageTest : public GpuTest {
 
   TaskSignature signature_;
   std::unique_ptr<GpuBench> bench_;
-  std::unique_ptr<Stage> stage_;
+  std::unique_ptr<CandidateStage> stage_;
   std::optional<DeviceView> shown_, written_;
   uint64_t input_at_ = 0, output_at_ = 0;
   std::vector<SamplePosition> positions_;

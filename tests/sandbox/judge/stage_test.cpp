@@ -47,7 +47,7 @@ class StageTest : public testing::Test {
   }
 
   std::unique_ptr<HostBench> bench_;
-  std::unique_ptr<Stage> stage_;
+  std::unique_ptr<CandidateStage> stage_;
   MemoryFile inputs_, outputs_;
   BufferLayout layout_;
 };

@@ -61,7 +61,7 @@ class HostRecordingTest : public ::testing::Test {
   const TaskSignature signature_ = centred_signature();
   BenchMemory bench_memory_;
   std::unique_ptr<Bench> bench_;
-  std::unique_ptr<Stage> stage_;
+  std::unique_ptr<CandidateStage> stage_;
   MemoryFile records_;
 };
 
