@@ -120,9 +120,9 @@ void BrainState::start_queued() {
   }
 }
 
-OutgoingRequest BrainState::http_request(std::string body) const {
+HttpRequest BrainState::http_request(std::string body) const {
   const BrainConfig& c = settings_.config;
-  OutgoingRequest request{endpoint_.url, {"Content-Type: application/json"}, std::move(body), {}};
+  HttpRequest request{endpoint_.url, {"Content-Type: application/json"}, std::move(body), {}};
   if (!settings_.key.empty()) request.headers.push_back("Authorization: Bearer " + settings_.key);
   request.limits.connect = c.connect_timeout;
   request.limits.silence = c.silence_timeout;

@@ -80,7 +80,7 @@ class BrainState : public ActorState {
   // Asking
   void start_queued();
   void ask_endpoint(TrajectoryId id, Session& session);
-  OutgoingRequest http_request(std::string body) const;
+  HttpRequest http_request(std::string body) const;
   void ask_folder(TrajectoryId id);
 
   // Answers

@@ -54,7 +54,7 @@ HttpFault fault_of(CURLcode code) {
 /// A request under way.
 struct Transfer {
   uint64_t id = 0;
-  OutgoingRequest request;
+  HttpRequest request;
   HttpReply reply;
   SteadyClock::time_point begun = SteadyClock::now();
   SteadyClock::time_point last_byte = begun;
@@ -275,7 +275,7 @@ HttpClient::HttpClient(Done done) {
 
 HttpClient::~HttpClient() = default;
 
-void HttpClient::post(uint64_t id, OutgoingRequest request) {
+void HttpClient::post(uint64_t id, HttpRequest request) {
   auto transfer = std::make_unique<Transfer>();
   transfer->id = id;
   transfer->request = std::move(request);

@@ -23,7 +23,7 @@ class HttpClient {
   ~HttpClient();
 
   /// `id` names the request in `Done` and `cancel`; the caller uses each once. From any thread.
-  void post(uint64_t id, OutgoingRequest request);
+  void post(uint64_t id, HttpRequest request);
   /// Ends a request without a reply. One that has just been replied to stays so.
   void cancel(uint64_t id);
 

@@ -17,7 +17,7 @@ struct HttpLimits {
   size_t bytes = size_t{16} << 20U;            // of the reply's body
 };
 
-struct OutgoingRequest {
+struct HttpRequest {
   std::string url;
   std::vector<std::string> headers;  // "Name: value"
   std::string body;
