@@ -4,22 +4,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-
-#include "actors/commands/optimize/export_package.hpp"
 #include "actors/commands/optimize/export_steps.hpp"
 #include "runtime/cuda/context.hpp"
 #include "runtime/environment.hpp"
-#include "runtime/process/child.hpp"
 #include "sandbox/compile/cuda_toolchain.hpp"
 #include "sandbox/contract/registry.hpp"
 #include "sandbox/plan/plan_reader.hpp"
-#include "tests/support/temporary_folder.hpp"
+#include "tests/actors/commands/optimize/export_fixture.hpp"
 
 namespace warpsmith::actors {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -211,33 +206,16 @@ TEST(DeviceExport, AConvolutionIsRefusedWithItsLine) {
   EXPECT_FALSE(unexportable(exported().plans[0]));
 }
 
-/// The package in a folder, and Python.
-class DeviceExportBuild : public testing::Test {
+class DeviceExportBuild : public ExportFixture {
  protected:
   void SetUp() override {
-    std::error_code error;
-    if (!fs::exists(python_interpreter(), error)) GTEST_SKIP() << "no Python environment";
+    ExportFixture::SetUp();
+    if (IsSkipped()) return;
     const auto toolchain =
         sandbox::find_cuda_toolchain(sandbox::built_with_toolkit(), python_interpreter());
     if (!toolchain) GTEST_SKIP() << toolchain.error().message;
-    for (const auto& [name, text] : export_package(exported())) {
-      fs::create_directories((folder_.path() / name).parent_path());
-      std::ofstream{folder_.path() / name} << text;
-    }
+    write(exported());
   }
-
-  ChildExit python(const std::vector<std::string>& arguments) const {
-    ChildSpec spec;
-    spec.argv = {python_interpreter(), "-B"};
-    spec.argv.insert(spec.argv.end(), arguments.begin(), arguments.end());
-    spec.directory = folder_.path();
-    auto child = Child::start(spec);
-    if (!child) throw std::runtime_error(child.error().message);
-    return child->wait(Deadline::after(std::chrono::minutes{4}));
-  }
-
- private:
-  test_support::TemporaryFolder folder_;
 };
 
 TEST_F(DeviceExportBuild, ItCompilesWithoutAGpuAndKnowsItsShapes) {

@@ -4,20 +4,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-
-#include "actors/commands/optimize/export_package.hpp"
 #include "runtime/cuda/context.hpp"
 #include "runtime/environment.hpp"
-#include "runtime/process/child.hpp"
 #include "sandbox/compile/cuda_toolchain.hpp"
 #include "sandbox/contract/registry.hpp"
-#include "tests/support/temporary_folder.hpp"
+#include "tests/actors/commands/optimize/export_fixture.hpp"
 
 namespace warpsmith::actors {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -26,7 +21,6 @@ using testing::Not;
 const char* const reference = R"py(
 import torch
 import torch.nn as nn
-
 
 class Model(nn.Module):
     def __init__(self, columns, alpha):
@@ -38,10 +32,8 @@ class Model(nn.Module):
     def forward(self, x, factor):
         return self.norm(x) * self.x * factor + self.alpha, x
 
-
 def get_inputs():
     return [torch.randn(6, 8), 3.0]
-
 
 def get_init_inputs():
     return [[8], {"alpha": 0.5}]
@@ -54,7 +46,6 @@ import torch.nn as nn
 
 from helper import NORM
 from reference import Model
-
 
 class ModelNew(nn.Module):
     def __init__(self, columns, alpha):
@@ -152,34 +143,7 @@ ExportedKernel exported_for_gpu() {
   return kernel;
 }
 
-/// Packages in a folder, and Python.
-class ModuleExport : public testing::Test {
- protected:
-  void SetUp() override {
-    std::error_code error;
-    if (!fs::exists(python_interpreter(), error)) GTEST_SKIP() << "no Python environment";
-  }
-
-  void write(const ExportedKernel& kernel) const {
-    for (const auto& [name, text] : export_package(kernel)) {
-      fs::create_directories((folder_.path() / name).parent_path());
-      std::ofstream{folder_.path() / name} << text;
-    }
-  }
-
-  ChildExit python(const std::vector<std::string>& arguments) const {
-    ChildSpec spec;
-    spec.argv = {python_interpreter(), "-B"};
-    spec.argv.insert(spec.argv.end(), arguments.begin(), arguments.end());
-    spec.directory = folder_.path();
-    auto child = Child::start(spec);
-    if (!child) throw std::runtime_error(child.error().message);
-    return child->wait(Deadline::after(std::chrono::minutes{4}));
-  }
-
- private:
-  test_support::TemporaryFolder folder_;
-};
+class ModuleExport : public ExportFixture {};
 
 TEST_F(ModuleExport, ItsOwnTestPassesAndTimesIt) {
   write(exported("scaled"));
