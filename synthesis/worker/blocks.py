@@ -23,7 +23,7 @@ from probing import Probing
 from reasons import Rejected
 from seeds import Seed
 
-_LIMITS = child.Limits(seconds=20.0, waits=4.0, memory=6 << 30)  # of one class, and of importing its family
+_LIMITS = child.Limits(seconds=20.0, memory=6 << 30)  # of one class, and of importing its family
 _PER_KIND = 2  # modules of a family; a composite model's text and image parts have one each
 _WHOLE = re.compile(r"(PreTrainedModel|Model|Encoder|Decoder|Pipeline|For[A-Z]\w*|Backbone)$")
 _DRAWN = "for p in {m}.parameters(): nn.init.normal_(p, std=0.05)"

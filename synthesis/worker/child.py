@@ -26,7 +26,7 @@ class Limits(typing.NamedTuple):
     """What one candidate may take."""
 
     seconds: float = 60.0  # of CPU time
-    waits: float = 1.0  # of wall time, as a multiple of `seconds`
+    waits: float = 4.0  # of wall time, as a multiple of `seconds`: other processes may hold the cores
     memory: int = 4 << 30  # bytes beyond what the worker itself holds
     folder: str = ""  # where it may write, within the worker's namespaces; without one no file can be changed
     compiler: bool = False  # whether torch's compiler may start programs

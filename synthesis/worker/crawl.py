@@ -18,7 +18,7 @@ from probing import Probing
 from reasons import Rejected
 from used import short
 
-_LIMITS = child.Limits(seconds=20.0, waits=4.0, memory=4 << 30)  # of one operator
+_LIMITS = child.Limits(seconds=20.0, memory=4 << 30)  # of one operator
 
 
 def _rules():

@@ -126,7 +126,7 @@ class ResidentTest(unittest.TestCase):
 
     def test_each_job_has_its_own_time(self):
         self.resident = self.of(3.0)
-        self.assertEqual(len({self.process(2.0) for _ in range(3)}), 1)
+        self.assertEqual(len({self.process(1.5) for _ in range(3)}), 1)
 
     def test_a_lower_limit_of_the_shell_holds(self):
         resource.setrlimit(resource.RLIMIT_CPU, (10000, 10000))  # of this process, for good
