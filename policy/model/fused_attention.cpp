@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/model/fused_attention.hpp"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/_efficient_attention_forward.h>
 #include <ATen/ops/_flash_attention_backward.h>
 #include <ATen/ops/_flash_attention_forward.h>
 #include <ATen/ops/_scaled_dot_product_cudnn_attention.h>
 #include <ATen/ops/_scaled_dot_product_cudnn_attention_backward.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/sigmoid.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
@@ -17,9 +20,12 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// cuDNN builds a plan per shape, which pays only for a long sequence.
+// cuDNN's kernels are faster, but it builds a plan per shape, which pays only for a long sequence,
+// and for a long prefix if it is read in few sizes.
 constexpr int64_t cudnn_rows = 8192;
 constexpr int64_t cudnn_head_dim = 128;
+constexpr int64_t prefix_step = 16'384;
+constexpr int64_t continued_step = 512;
 
 bool takes_cudnn(at::IntArrayRef queries, size_t sequences) {
   return sequences == 1 && queries[0] >= cudnn_rows && queries[2] <= cudnn_head_dim;
@@ -87,6 +93,42 @@ struct AgainFunction : torch::autograd::Function<AgainFunction> {
   }
 };
 
+/// Attention to some of the keys, which that to the others completes.
+struct PartialAttention {
+  at::Tensor output;       // (n, heads, d)
+  at::Tensor log_sum_exp;  // (n, heads, 1), float32
+};
+
+/// Every row sees every key.
+PartialAttention attend_prefix(const Projected& all) {
+  const auto out = at::_scaled_dot_product_cudnn_attention(
+      heads_first(all.queries), heads_first(all.keys), heads_first(all.values),
+      /*attn_bias=*/std::nullopt, /*compute_log_sumexp=*/true, /*dropout_p=*/0.0,
+      /*is_causal=*/false);
+  const int64_t heads = all.queries.size(1);
+  return {rows_first(std::get<0>(out)), std::get<1>(out).view({heads, -1}).t().unsqueeze(-1)};
+}
+
+/// Row i sees the first m - n + i + 1 keys.
+PartialAttention attend_last(const Projected& all) {
+  const auto out = at::_flash_attention_forward(
+      all.queries.unsqueeze(0), all.keys.unsqueeze(0), all.values.unsqueeze(0), std::nullopt,
+      std::nullopt, all.queries.size(0), all.keys.size(0), /*dropout_p=*/0.0, /*is_causal=*/true,
+      /*return_debug_mask=*/false);
+  return {std::get<0>(out).squeeze(0), std::get<1>(out).squeeze(0).t().unsqueeze(-1)};
+}
+
+at::Tensor merged(const PartialAttention& a, const PartialAttention& b) {
+  const at::Tensor share = at::sigmoid(a.log_sum_exp - b.log_sum_exp);
+  return (b.output + share * (a.output - b.output)).to(a.output.scalar_type());
+}
+
+Projected slice(const Projected& all, int64_t first_row, int64_t rows, int64_t first_key,
+                int64_t keys) {
+  return {all.queries.narrow(0, first_row, rows), all.keys.narrow(0, first_key, keys),
+          all.values.narrow(0, first_key, keys)};
+}
+
 /// (n, heads, d) → (kv_heads, n, group, d): the heads that share keys side by side, not copied.
 at::Tensor grouped(const at::Tensor& x, int64_t kv_heads) {
   return x.unflatten(1, {kv_heads, -1}).permute({1, 0, 2, 3});
@@ -111,11 +153,16 @@ at::Tensor fused_attention_again(const PackContext& pack, const Projected& all,
 }
 
 at::Tensor fused_continuation(const Projected& all) {
-  const auto out = at::_flash_attention_forward(
-      all.queries.unsqueeze(0), all.keys.unsqueeze(0), all.values.unsqueeze(0), std::nullopt,
-      std::nullopt, all.queries.size(0), all.keys.size(0), /*dropout_p=*/0.0, /*is_causal=*/true,
-      /*return_debug_mask=*/false);
-  return std::get<0>(out).squeeze(0);
+  const int64_t n = all.queries.size(0);
+  const int64_t m = all.keys.size(0);
+  const int64_t prefix = (m - n) / prefix_step * prefix_step;
+  const int64_t rows = n / continued_step * continued_step;
+  const bool is_long = prefix > 0 && rows > 0 && all.queries.size(2) <= cudnn_head_dim;
+  if (!is_long) return attend_last(all).output;
+  const at::Tensor first = merged(attend_prefix(slice(all, 0, rows, 0, prefix)),
+                                  attend_last(slice(all, 0, rows, prefix, m - n + rows - prefix)));
+  if (rows == n) return first;
+  return at::cat({first, attend_last(slice(all, rows, n - rows, 0, m)).output}, 0);
 }
 
 at::Tensor wide_continuation(const Projected& all) {

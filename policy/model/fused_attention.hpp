@@ -36,7 +36,8 @@ at::Tensor fused_attention_again(const PackContext& pack, const Projected& all,
                                  const KeptAttention& kept);
 
 /// The last n rows of a sequence of m keys: queries (n, heads, d), keys and values
-/// (m >= n, kv_heads, d) → (n, heads, d). Row i sees the first m - n + i + 1 keys. No gradients.
+/// (m >= n, kv_heads, d) → (n, heads, d). Row i sees the first m - n + i + 1 keys. No gradients. A
+/// long prefix takes cuDNN's kernel, merged with the rest by their sums of exponentials.
 at::Tensor fused_continuation(const Projected& all);
 
 /// The same in float32 on a GPU, with gradients.

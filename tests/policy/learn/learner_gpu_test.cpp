@@ -4,6 +4,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/randn.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -13,6 +14,7 @@
 #include "policy/learn/placement.hpp"
 #include "policy/learn/streaming_forward.hpp"
 #include "policy/learn/trainer.hpp"
+#include "policy/model/fused_attention.hpp"
 #include "tests/policy/learn/tiny_world.hpp"
 
 namespace warpsmith::policy {
@@ -118,6 +120,20 @@ TEST_F(LearnerGpuTest, SegmentBySegmentEqualsWhole) {
     EXPECT_LT(streaming_error(ComputePrecision::fp32, /*on_host=*/true), 1e-5);
     EXPECT_LT(streaming_error(ComputePrecision::bf16), 0.03) << "bf16 keeps 8 bits";
   }
+}
+
+TEST_F(LearnerGpuTest, AttentionToALongPrefixEqualsThatOfFp32) {
+  constexpr int64_t rows = 1100;
+  constexpr int64_t keys = 41'000;
+  const auto options = at::TensorOptions(at::kCUDA).dtype(at::kBFloat16);
+  // Large queries look at few keys each, as trained ones do.
+  const Projected all{at::randn({rows, 4, 64}, options) * 3, at::randn({keys, 2, 64}, options),
+                      at::randn({keys, 2, 64}, options)};
+  const Projected wide{all.queries.to(at::kFloat), all.keys.to(at::kFloat),
+                       all.values.to(at::kFloat)};
+  const at::Tensor right = wide_continuation(wide);
+  const double error = (fused_continuation(all) - right).abs().max().item<double>();
+  EXPECT_LT(error, 0.02 * right.abs().max().item<double>()) << "bf16 keeps 8 bits";
 }
 
 /// Gradients of the mean log-probability of random tokens.
