@@ -18,7 +18,7 @@ from evaluate import Evaluation, signature_of, survey_on_meta  # noqa: E402
 from reasons import Rejected  # noqa: E402
 import worker  # noqa: E402
 
-LIMITS = child.Limits(seconds=10.0, memory=1 << 30)
+LIMITS = child.Limits(seconds=10.0, waits=24.0, memory=1 << 30)
 
 
 def reason_of(code, ops=(), limits=LIMITS, **settings):
@@ -185,7 +185,7 @@ class AttacksTest(unittest.TestCase):
         self.assertEqual(reason_of(code), "too_much_output")
 
     def test_code_that_never_returns(self):
-        limits = LIMITS._replace(seconds=1.0)
+        limits = LIMITS._replace(seconds=1.0, waits=4.0)
         self.assertEqual(reason_of(program("while True: pass"), limits=limits), "timed_out")
         self.assertEqual(reason_of(program("while True: pass"), limits=limits._replace(waits=99.0)), "timed_out")
         self.assertEqual(reason_of(program("time.sleep(99)", top="import time"), limits=limits), "timed_out")
@@ -253,7 +253,7 @@ class ViewTest(unittest.TestCase):
     def test_a_worker_sees_no_disk_and_writes_to_its_own_folder_and_threads_only(self):
         with tempfile.TemporaryDirectory() as folder:
             done = subprocess.run([sys.executable, "-B", "-c", VIEW, str(support.WORKER), folder], capture_output=True,
-                                  text=True, timeout=60)
+                                  text=True, timeout=240)
         if "namespaces: Operation not permitted" in done.stderr:
             self.skipTest("user namespaces are refused")
         devices, *lines = done.stdout.splitlines()
