@@ -155,8 +155,8 @@ class NodesTest(Case):
         self.assertFalse(node.start(), "it is called again only after a wait")
 
     def test_signs_of_life_are_no_records(self):
-        node = self.called("echo '{\"ready\": {}}'; echo '{\"alive\": true}'; echo '{\"index\": 2}'; cat > /dev/null; true",
-                           self.settings())
+        said = "echo '{\"ready\": {}}'; echo '{\"alive\": true}'; echo '{\"index\": 2}'"
+        node = self.called(f"{said}; cat > /dev/null; true", self.settings())
         found = []
         while not found:
             found += node.records()
