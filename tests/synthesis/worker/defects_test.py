@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from unittest import mock
 
@@ -98,6 +99,18 @@ class OutputsTest(unittest.TestCase):
     def test_the_estimate_decides_about_composed_tasks_unless_it_is_far_off(self):
         self.assertEqual([self.clocked(factor, foreign=False) for factor in (0.1, 1, 10)], [None] * 3)
         self.assertEqual([self.clocked(factor, foreign=False) for factor in (0.001, 1000)], ["too_fast", "too_slow"])
+
+    def test_one_pause_of_the_machine_decides_nothing(self):
+        calls = []
+
+        def once(self, _):
+            calls.append(None)
+            paused = len(calls) == 2  # the first call behind the one that warms up
+            time.sleep(0.2 * paused)
+            return estimate_ms(self.cost, "cpu") * (1000 if paused else 1), 0.01
+
+        with mock.patch.object(Evaluation, "_once_ms", once):
+            self.assertIsNone(reason_of(program("return torch.tanh(x)"), window=[0.005, 0.05], foreign=False))
 
     def test_the_clock_decides_about_foreign_tasks(self):
         self.assertEqual([self.clocked(factor) for factor in (0.1, 1, 10)], ["too_fast", None, "too_slow"])
