@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 
-_ENDS_WITHIN_S = 10.0  # after its input ended; then it is killed
+_ENDS_WITHIN_S = 60.0  # after its input ended; then it is killed
 _TELLS_WITHIN_S = 1.0  # how it ended, after the end of its output
 _LOOK_S = 0.02
 _MOST_LINE = 1 << 12  # bytes of one line of its standard error

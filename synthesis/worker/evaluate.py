@@ -19,6 +19,7 @@ from used import Calls
 _DETERMINISTIC = {"cpu": 0.0, "cuda": 1e-5}  # sums by atomic additions are honest
 _COMPILED = 1e-3
 _TIMED, _TIMED_S = 7, 0.1
+_TIMED_LEAST = 3  # calls, however long they take: a machine that stands still must not decide
 _FAR_OFF = 64  # no estimate of an honest task errs by so much (docs/synthesis.md, Figures)
 
 
@@ -162,7 +163,7 @@ class Evaluation:
         """
         self._once_ms(call)
         times, began = [], time.perf_counter()
-        while len(times) < _TIMED and (not times or time.perf_counter() - began < _TIMED_S):
+        while len(times) < _TIMED_LEAST or len(times) < _TIMED and time.perf_counter() - began < _TIMED_S:
             times.append(self._once_ms(call))
         walls, threads = zip(*times)
         typical = min(walls) if self.device == "cuda" else statistics.median(walls)

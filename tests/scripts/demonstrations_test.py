@@ -166,7 +166,7 @@ class ScriptTest(unittest.TestCase):
         out = Path(folder) / f"{seed}.jsonl"
         script = ROOT / "scripts/make_demonstrations.py"
         arguments = ["--tasks", TASKS / "train", "--seed", str(seed), "--count", "240", "--out", out]
-        subprocess.run([sys.executable, script, *arguments], check=True, timeout=60)
+        subprocess.run([sys.executable, script, *arguments], check=True, timeout=240)
         return out.read_bytes()
 
     def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(self):

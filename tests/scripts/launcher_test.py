@@ -113,7 +113,7 @@ class LauncherTest(unittest.TestCase):
 
     def launch(self, *arguments, **variables):
         process = self.command(*arguments, **variables)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=240)
         return process.returncode, out, err
 
     def calls(self):
@@ -211,7 +211,7 @@ class LauncherTest(unittest.TestCase):
     def test_two_launches_at_once_make_one_environment_and_one_build(self):
         both = [self.command("doctor", FAKE_PIP_SECONDS="1") for _ in range(2)]
         for process in both:
-            out, err = process.communicate(timeout=60)
+            out, err = process.communicate(timeout=240)
             self.assertEqual((process.returncode, out[:10]), (0, "ran doctor"), err)
         names = [call.split()[0] for call in self.calls()]
         self.assertEqual(names, ["venv", "pip", "cmake", "ninja"])
@@ -220,7 +220,7 @@ class LauncherTest(unittest.TestCase):
         self.put("installed", " ".join(p for p in self.wanted() if p != "mold"))
         both = [self.command("doctor", FAKE_APT_SECONDS="0.5") for _ in range(2)]
         for process in both:
-            _, err = process.communicate(timeout=60)
+            _, err = process.communicate(timeout=240)
             self.assertEqual(process.returncode, 0, err)
         self.assertEqual(len([call for call in self.calls() if " install " in call]), 1)
 
@@ -281,7 +281,7 @@ class LauncherTest(unittest.TestCase):
         for name in ("acceptance", "check", "offline-bundle", "portable"):
             for word, code in (("--help", 0), ("-h", 0), ("--no-such", 2)):
                 ended = subprocess.run([os.path.join(self.tree, "scripts", name), word], capture_output=True, text=True,
-                                       cwd=self.fake, timeout=60)
+                                       cwd=self.fake, timeout=240)
                 self.assertEqual(ended.returncode, code, (name, word, ended.stderr))
                 self.assertIn("scripts/" + name if code == 0 else "", ended.stdout)
         self.assertEqual(os.listdir(os.path.join(self.tree, "tests")), [])
@@ -289,7 +289,7 @@ class LauncherTest(unittest.TestCase):
     def test_acceptance_names_a_folder_of_tasks_that_is_missing(self):
         out = os.path.join(self.fake, "out")
         ended = subprocess.run([os.path.join(self.tree, "scripts/acceptance"), out], capture_output=True, text=True,
-                               env={**os.environ, "KERNELBENCH": "/no/such"}, timeout=60)
+                               env={**os.environ, "KERNELBENCH": "/no/such"}, timeout=240)
         self.assertEqual((ended.returncode, ended.stderr), (2, "warpsmith: KERNELBENCH=/no/such: no such folder\n"))
         self.assertFalse(os.path.exists(out))
 

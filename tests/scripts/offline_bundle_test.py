@@ -13,7 +13,7 @@ LIBRARIES = "usr/lib/x86_64-linux-gnu"
 
 def _run(*arguments):
     done = subprocess.run([os.path.join(ROOT, "scripts/offline-bundle"), *arguments], capture_output=True, text=True,
-                          timeout=60)
+                          timeout=240)
     return done.returncode, done.stdout, done.stderr
 
 

@@ -25,7 +25,7 @@ def theirs(folder, tokens):
 
 def check(source, opened=None):
     with tempfile.TemporaryDirectory() as saved:
-        ours = [int(t) for t in subprocess.check_output([sys.argv[1], source, saved], timeout=60).split()]
+        ours = [int(t) for t in subprocess.check_output([sys.argv[1], source, saved], timeout=240).split()]
         others = theirs(opened or saved, ours[:3])
     assert ours == others, f"{source}: {ours} != {others}"
     print(source, "ok")

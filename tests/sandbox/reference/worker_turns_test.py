@@ -15,7 +15,7 @@ from worker_support import NO_GPU, code, device, tasks
 import baselines
 import turns
 
-_PATIENCE_S = 20
+_PATIENCE_S = 240
 
 
 class TurnsTest(unittest.TestCase):
@@ -57,7 +57,7 @@ class TurnsTest(unittest.TestCase):
             self.until_free()
 
     def test_trials_in_a_row_are_one_turn(self):
-        with self.turns.of_searches(), unittest.mock.patch.object(turns, "_IDLE", _PATIENCE_S):
+        with self.turns.of_searches(), unittest.mock.patch.multiple(turns, _IDLE=_PATIENCE_S, _TURN=_PATIENCE_S):
             self.turns.trial(lambda: None)
             self.assertFalse(self.free())
             self.turns.trial(lambda: None)

@@ -39,12 +39,17 @@ class ImportTest(Case):
         self.assertEqual(json.loads(done.stdout)["rejected"], {"identity": 1})
 
     def test_the_limits_of_the_command_line_hold_for_each_row(self):
-        rows = [program("return x.exp()", top="import time\ntime.sleep(1e6)"),
-                program("return x.exp()", top="data = b'x' * (800 << 20)")]
+        sleeps = program("return x.exp()", top="import time\ntime.sleep(1e6)")
+        takes = program("return x.exp()", top="data = b'x' * (800 << 20)")
+        self.assertEqual(self.refused(2 * [takes], "--seconds", 60, "--memory-gib", 0.5), {"too_much_memory": 2})
+        self.assertEqual(self.refused(2 * [sleeps], "--seconds", 1, "--memory-gib", 4), {"timed_out": 2})
+
+    def refused(self, rows, *limits):
+        """Reasons and numbers of the rows."""
         (self.folder / "greedy.jsonl").write_text("".join(json.dumps({"code": row}) + "\n" for row in rows))
-        done = command("--cache", self.folder, "import", self.folder / "greedy.jsonl", "--out", self.folder / "o",
-                       "--workers", 1, "--seconds", 2, "--memory-gib", 0.5, timeout=120)
-        self.assertEqual(json.loads(done.stdout)["rejected"], {"too_much_memory": 1, "timed_out": 1})
+        done = command("--cache", self.folder, "import", self.folder / "greedy.jsonl", "--out",
+                       self.folder / f"o{limits[1]}", "--workers", 1, *limits, timeout=240)
+        return json.loads(done.stdout)["rejected"]
 
     def test_tasks_written_by_hand_pass(self):
         done = command("--cache", self.folder, "import", ROOT / "configs/tasks/cpu/heldout", "--out", self.folder / "o",

@@ -65,7 +65,7 @@ class IngestTest(Case):
         run = subprocess.Popen([sys.executable, "-B", WORKER / "main.py", "ingest", self.set, "--program",
                                 self.program], env={**os.environ, **self.environment({self.ids[2]: "hang"})},
                                stderr=subprocess.PIPE, stdout=subprocess.PIPE)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 240
         while not (self.folder / "calls").exists():
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.02)
@@ -134,7 +134,7 @@ class IngestTest(Case):
     def test_ctrl_c_keeps_the_set_as_it_is(self):
         run = self.hanging_run()
         run.send_signal(signal.SIGINT)
-        _, said = run.communicate(timeout=60)
+        _, said = run.communicate(timeout=240)
         self.assertEqual(run.returncode, 130, said)
         self.assertEqual(len(self.rows("set")), 4)
 

@@ -91,11 +91,16 @@ class LlmCase(Case):
 
 
 class EndpointTest(LlmCase):
-    def asked(self, *script, seconds=5.0):
-        """What comes of one prompt: a text or an error's, and the seconds waited between tries."""
+    def asked(self, *script, seconds=60.0, whole_s=None):
+        """What comes of one prompt: a text or an error's, and the seconds waited between tries.
+
+        `whole_s`: a limit for the whole answer alone, where `seconds` is for each piece of it.
+        """
         self.waits, self.asked_server = [], self.server(*script)
+        endpoint = Endpoint(self.asked_server.url, "m", KEY, seconds, self.waits.append)
+        endpoint.seconds = whole_s or seconds
         try:
-            return Endpoint(self.asked_server.url, "m", KEY, seconds, self.waits.append).ask("hello")
+            return endpoint.ask("hello")
         except (Failed, GaveUp) as error:
             return f"{type(error).__name__}: {error}"
 
@@ -125,14 +130,14 @@ class EndpointTest(LlmCase):
         self.assertEqual(self.asked(completion("")), "Failed: the completion is empty")
 
     def test_an_endpoint_that_is_slow_never_ends_or_sends_too_much(self):
-        self.assertEqual(self.asked((200, lambda out: time.sleep(2), {}), seconds=0.1), "Failed: ReadTimeout")
-        self.assertEqual(self.asked((200, drip, {}), seconds=0.2), "Failed: no end within 0.2 s")
+        self.assertEqual(self.asked((200, lambda out: time.sleep(600), {}), seconds=0.1), "Failed: ReadTimeout")
+        self.assertEqual(self.asked((200, drip, {}), whole_s=0.2), "Failed: no end within 0.2 s")
         self.assertEqual(self.asked((200, flood, {})), "Failed: more than 4 MiB")
 
     def test_an_endpoint_that_is_down(self):
         waits = []
         with self.assertRaisesRegex(Failed, "ConnectError"):
-            Endpoint("http://127.0.0.1:9/v1", "m", None, 5.0, waits.append).ask("hello")
+            Endpoint("http://127.0.0.1:9/v1", "m", None, 60.0, waits.append).ask("hello")
         self.assertEqual(len(waits), 3)
 
     def test_a_wrong_key_or_address_ends_the_run_at_once(self):
@@ -146,7 +151,7 @@ class LlmTest(LlmCase):
         seeds = [Seed(f"torch.op{number}", "unary", "") for number in range(9)]
         settings = {"shares": None, "seed": 4, "device": "cpu", "window": [0.05, 20.0], **settings}
         self.asked = self.server(*script)
-        llm = Llm(Endpoint(self.asked.url, "m", None, 5.0, lambda _: None), seeds, settings)
+        llm = Llm(Endpoint(self.asked.url, "m", None, 60.0, lambda _: None), seeds, settings)
         rows = Rows(llm, start, requests)
         return [next(rows) for _ in range(count)]
 

@@ -68,10 +68,10 @@ class ResidentTest(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
-        self.resident = self.of(20.0)
+        self.resident = self.of(20.0, waits=12.0)
 
-    def of(self, seconds):
-        limits = child.Limits(seconds=seconds, memory=1 << 30, folder=self.folder.name)
+    def of(self, seconds, waits=60.0):
+        limits = child.Limits(seconds=seconds, waits=waits, memory=1 << 30, folder=self.folder.name)
         found = resident.Resident(work, limits)
         self.addCleanup(found.end)
         return found
@@ -133,14 +133,16 @@ class ResidentTest(unittest.TestCase):
         self.process()
 
     def test_a_job_that_no_pipe_holds(self):
-        self.resident = self.of(1.0)
         process = self.process()
-        self.assertEqual(self.reason("x" * (1 << 22)), "timed_out")
+        brief = self.resident.limits._replace(seconds=2.0, waits=1.0)  # of wall time, which counts here
+        with mock.patch.object(self.resident, "limits", brief), \
+                mock.patch.object(self.resident.process, "limits", brief):
+            self.assertEqual(self.reason("x" * (1 << 22)), "timed_out")
         self.assertNotEqual(self.process(), process)
 
     def test_other_children_leave_it_alone(self):
         process = self.process()
-        limits = child.Limits(seconds=5.0, memory=1 << 30)
+        limits = child.Limits(seconds=5.0, waits=60.0, memory=1 << 30)
         self.assertNotEqual(child.run(lambda say: os.getpid(), limits)[0], process)
         self.assertEqual(self.process(), process)
 

@@ -22,7 +22,7 @@ class Server:
         theirs.setblocking(False)  # as the engine leaves it
         self.socket = socket.socket(fileno=os.dup(ours.fileno()))
         ours.close()
-        self.socket.settimeout(120)
+        self.socket.settimeout(300)
         code = f"import os; os.dup2({theirs.fileno()}, 3); os.set_inheritable(3, True); import sys; " \
                f"os.execv(sys.executable, [sys.executable, '-B', {str(WORKER / 'serve.py')!r}])"
         threads = {name: text for name, text in os.environ.items() if name != "OMP_NUM_THREADS"}
@@ -40,7 +40,7 @@ class Server:
 
     def end(self):
         self.socket.close()
-        return self.process.communicate(timeout=30)[1]
+        return self.process.communicate(timeout=240)[1]
 
 
 class ServeTest(Case):
@@ -103,7 +103,7 @@ class ServeTest(Case):
                                 ("2=nan", "expected shares of 1 to 5 and"), ("9=1", "expected shares of 1 to 5 and")):
             server = self.server()
             server.send(self.settings() | {"shares": text})
-            self.assertIn(f"serve: synthesis.compose.shares: {complaint}", server.process.communicate(timeout=60)[1])
+            self.assertIn(f"serve: synthesis.compose.shares: {complaint}", server.process.communicate(timeout=240)[1])
 
     def test_a_worker_on_a_node_answers_the_same(self):
         answers = []
@@ -123,7 +123,7 @@ class ServeTest(Case):
         server.send(self.settings() | {"node": f"({NODE}) | head -n 1"})
         server.receive()
         server.send({"index": 0})
-        self.assertRegex(server.process.communicate(timeout=60)[1], "head -n 1: ended with exit status 0")
+        self.assertRegex(server.process.communicate(timeout=240)[1], "head -n 1: ended with exit status 0")
         self.assertEqual(server.process.returncode, 1)
 
     def test_it_names_a_node_that_cannot_be_reached_and_one_that_refuses(self):
@@ -131,13 +131,13 @@ class ServeTest(Case):
                                     ("echo '{\"refused\": \"no GPU\"}'", 2, "refuses the run: no GPU\n$")):
             server = self.server()
             server.send(self.settings() | {"node": node})
-            self.assertRegex(server.process.communicate(timeout=60)[1], words)
+            self.assertRegex(server.process.communicate(timeout=240)[1], words)
             self.assertEqual(server.process.returncode, status)
 
     def test_a_frame_of_another_form_ends_it_with_a_message(self):
         server = self.server()
         server.send(self.settings(), magic=7)
-        self.assertIn("magic 0x7", server.process.communicate(timeout=30)[1])
+        self.assertIn("magic 0x7", server.process.communicate(timeout=240)[1])
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ class WritingCase(LlmCase):
 
 class EndpointBesideTrainingTest(WritingCase):
     def given(self, server):
-        return {"url": server.url, "model": "m", "key_env": "SYNTH_KEY", "seconds": 20.0}
+        return {"url": server.url, "model": "m", "key_env": "SYNTH_KEY", "seconds": 60.0}
 
     @needs_namespaces
     def test_its_texts_are_judged_as_a_strangers_and_none_sees_the_key(self):
@@ -54,9 +54,9 @@ class EndpointBesideTrainingTest(WritingCase):
         self.assertNotIn(KEY, f"{found}{server.end()}")
 
     def test_a_refused_key_ends_it_with_the_status_of_a_refusal(self):
-        server = self.served({"url": self.server((401, "", {})).url, "model": "m", "seconds": 5.0})
+        server = self.served({"url": self.server((401, "", {})).url, "model": "m", "seconds": 60.0})
         server.send({"index": 0})
-        self.assertRegex(server.process.communicate(timeout=60)[1],
+        self.assertRegex(server.process.communicate(timeout=240)[1],
                          "serve: synthesis.compose: .* status 401: check the address, the model and the key\n$")
         self.assertEqual(server.process.returncode, 2)
 
