@@ -159,7 +159,7 @@ at::Tensor fused_continuation(const Projected& all) {
   const int64_t rows = n / continued_step * continued_step;
   const bool is_long = prefix > 0 && rows > 0 && all.queries.size(2) <= cudnn_head_dim;
   if (!is_long) return attend_last(all).output;
-  const at::Tensor first = merged(attend_prefix(slice(all, 0, rows, 0, prefix)),
+  at::Tensor first = merged(attend_prefix(slice(all, 0, rows, 0, prefix)),
                                   attend_last(slice(all, 0, rows, prefix, m - n + rows - prefix)));
   if (rows == n) return first;
   return at::cat({first, attend_last(slice(all, rows, n - rows, 0, m)).output}, 0);

@@ -30,14 +30,13 @@ from task import Task
 from turns import Turns
 
 _MAX_TASKS = 64
-_LOOKS, _LOOK_S = 100, 0.01  # how often a task's threads are looked at until they must have ended, and how far apart
+_LEAVE_S, _LOOK_S = 1.0, 0.01  # seconds that a task's threads may take to end, and the interval of checks
 
 
 def _still_running(threads):
     """Whether more than `threads` Python threads are still running after a while."""
-    for _ in range(_LOOKS):  # no clock: a machine that stands still lets no thread end
-        if _thread._count() <= threads:
-            return False
+    end = time.monotonic() + _LEAVE_S
+    while _thread._count() > threads and time.monotonic() < end:
         time.sleep(_LOOK_S)
     return _thread._count() > threads
 
