@@ -209,8 +209,8 @@ TEST_F(DelayTest, WaitingForTheCoreGivesNoVerdict) {
 TEST_F(DelayTest, StartingTheWorkerGivesNoVerdict) {
   const std::string expected = "infra_deadline: task: start: ";
   const auto by_fresh = [](milliseconds within) {
-    return text_of(open()->evaluate(request(honest, Request::verify, task_code),
-                                    Deadline::after(within)));
+    return text_of(
+        open()->evaluate(request(honest, Request::verify, task_code), Deadline::after(within)));
   };
   EXPECT_THAT(once_reached(expected, little, by_fresh), StartsWith(expected));
 }

@@ -21,12 +21,12 @@ namespace {
 
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
-using testing::in_seconds;
+using testing::hang_guard;
 
 class ShellIsolationTest : public ::testing::Test {
  protected:
   ShellResult run(const std::string& command, uint32_t timeout_ms = 120'000) {
-    auto result = run_shell({workspace_.path(), command, timeout_ms, 20'000}, in_seconds(120));
+    auto result = run_shell({workspace_.path(), command, timeout_ms, 20'000}, hang_guard());
     if (!result) throw std::runtime_error(result.error().message);
     return *result;
   }
@@ -58,7 +58,7 @@ std::string seconds_of_our_own() {
 TEST_F(ShellIsolationTest, NoJailStartsInAnEndingProcess) {
   const auto refused = [&] {
     refuse_new_jails();
-    return !run_shell({workspace_.path(), "true", 120'000, 20'000}, in_seconds(120)).has_value();
+    return !run_shell({workspace_.path(), "true", 120'000, 20'000}, hang_guard()).has_value();
   };
   EXPECT_EXIT(::_exit(refused() ? 7 : 0), ::testing::ExitedWithCode(7), "");
   EXPECT_EQ(run("echo fine").out, "fine\n");
@@ -132,10 +132,11 @@ TEST_F(ShellIsolationTest, BoundsForkBombs) {
   if (in_force.starts_with("not limited")) GTEST_SKIP() << "processes: " << in_force;
   const std::string sleep = "sleep " + seconds_of_our_own();
   Census census(sleep);
-  const auto bomb = start_command(
-      {workspace_.path(), "f() { f | f & }; f; " + sleep, 120'000, 20'000}, false, ShellState::kept);
+  const auto bomb =
+      start_command({workspace_.path(), "f() { f | f & }; f; " + sleep, 120'000, 20'000}, false,
+                    ShellState::kept);
   ASSERT_TRUE(bomb) << bomb.error().message;
-  const Deadline deadline = in_seconds(60);
+  const Deadline deadline = hang_guard();
   while (census.so_far() <= 20 && !deadline.passed()) (void)(*bomb)->finished(milliseconds{20});
   (void)(*bomb)->finished(milliseconds{500});  // it goes on growing, up to its limit
   const bool ended = !(*bomb)->alive();
@@ -212,7 +213,7 @@ TEST(JailTest, ManyFilesInATmpfsMeetTheMemoryLimit) {
     EXPECT_NE(report.at("tmp").find(files), std::string::npos) << report.at("tmp");
     EXPECT_NE(report.at("shm").find(files), std::string::npos) << report.at("shm");
     if (!capped) GTEST_SKIP() << "no cgroup limits memory here, and the report says so";
-    const auto exit = (*jail)->wait(in_seconds(120));
+    const auto exit = (*jail)->wait(hang_guard());
     ASSERT_TRUE(exit) << exit.error().message;
     EXPECT_FALSE(exit->timed_out) << folder;
     EXPECT_NE(exit->exit_code, 0) << folder;
@@ -226,7 +227,7 @@ TEST(JailTest, ReportsAJailThatCouldNotBeMade) {
   spec.argv = {"/bin/true"};
   spec.capture_output = true;
   spec.read_only = {{"/nowhere/at/all", "/x"}};
-  const auto exit = run_jailed(spec, in_seconds(120));
+  const auto exit = run_jailed(spec, hang_guard());
   ASSERT_FALSE(exit);
   EXPECT_EQ(exit.error().code, ErrorCode::unsupported);
   EXPECT_NE(exit.error().message.find("/nowhere/at/all"), std::string::npos);
@@ -259,7 +260,7 @@ TEST(JailTest, OneThatDoesNotStartInTimeLeavesNoProcess) {
   const auto jail = JailedProcess::start(spec);
   ASSERT_FALSE(jail);
   EXPECT_NE(jail.error().message.find("did not start in time"), std::string::npos);
-  const Deadline deadline = in_seconds(120);
+  const Deadline deadline = hang_guard();
   while (any_runs(seconds_of_our_own()) && !deadline.passed()) std::this_thread::yield();
   EXPECT_FALSE(any_runs(seconds_of_our_own()));
 }
@@ -273,7 +274,7 @@ TEST(JailTest, TheProbeSaysWhyNoJailCanBeMadeAndWhatHelps) {
       "wait\n"
       "echo \"bwrap: Can't mount proc on /newroot/proc: Operation not permitted\" >&2\n"
       "exit 1\n");
-  const auto report = probe_run_jail("/bin/true", in_seconds(120));
+  const auto report = probe_run_jail("/bin/true", hang_guard());
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().code, ErrorCode::unsupported);
   EXPECT_NE(report.error().message.find("Can't mount proc"), std::string::npos);
@@ -285,7 +286,7 @@ TEST(JailTest, TheProbeSaysWhyNoJailCanBeMadeAndWhatHelps) {
 TEST(JailTest, AFailingProgramIsNoFailureOfTheJail) {
   JailSpec spec = shell_jail("/tmp");
   spec.argv = {"/bin/sh", "-c", "echo 'bwrap: forged' >&2; exit 1"};
-  const auto exit = run_jailed(spec, in_seconds(120));
+  const auto exit = run_jailed(spec, hang_guard());
   ASSERT_TRUE(exit) << exit.error().message;
   EXPECT_EQ(exit->exit_code, 1);
   EXPECT_FALSE(exit->never_began);
@@ -295,7 +296,7 @@ TEST(JailTest, RunsOnItsCoresAlone) {
   JailSpec spec = shell_jail("/tmp");
   spec.cores = {sched_getcpu()};
   spec.argv = {"/bin/grep", "Cpus_allowed_list", "/proc/self/status"};
-  const auto exit = run_jailed(spec, in_seconds(120));
+  const auto exit = run_jailed(spec, hang_guard());
   ASSERT_TRUE(exit) << exit.error().message;
   EXPECT_EQ(exit->out, "Cpus_allowed_list:\t" + std::to_string(spec.cores[0]) + '\n');
 }
@@ -307,7 +308,7 @@ TEST(JailTest, OnlyTheWorkerMayChangeItsCores) {
     spec.kind = kind;
     spec.cores = {sched_getcpu()};
     spec.argv = {"/bin/sh", "-c", "exec taskset -c " + std::to_string(spec.cores[0]) + " true"};
-    const auto exit = run_jailed(spec, in_seconds(120));
+    const auto exit = run_jailed(spec, hang_guard());
     ASSERT_TRUE(exit) << exit.error().message;
     EXPECT_EQ(exit->exit_code == 0, kind == JailKind::worker)
         << static_cast<int>(kind) << exit->err;

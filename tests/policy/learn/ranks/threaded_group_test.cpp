@@ -74,7 +74,8 @@ TEST(ThreadedGroupTest, RankThatFailsReleasesTheOthersAndIsNamed) {
 TEST(ThreadedGroupTest, RankThatIsLateIsNamedAtTheDeadline) {
   std::string why, expected;
   // Rank 0 is late too where the machine stands still; then with more time.
-  for (const milliseconds timeout : {milliseconds{100}, milliseconds{1'000}, milliseconds{10'000}}) {
+  for (const milliseconds timeout :
+       {milliseconds{100}, milliseconds{1'000}, milliseconds{10'000}}) {
     const auto group = group_of(2, timeout);
     why = failure_of(*group, [&](size_t rank, Collective&) {
       if (rank == 1) std::this_thread::sleep_for(3 * timeout);
