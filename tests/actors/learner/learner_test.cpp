@@ -53,7 +53,7 @@ class LearnerTest : public RunFixture {
 
   uint64_t waiting_in(const LearnerActor& actor) {
     uint64_t waiting = 0;
-    self_->request(actor, seconds{10}, atom::status_v)
+    self_->request(actor, seconds{120}, atom::status_v)
         .receive([&](const ActorStatus& status) { waiting = status.queued; },
                  [&](const caf::error& error) { ADD_FAILURE() << system_.render(error); });
     return waiting;
@@ -77,10 +77,10 @@ TEST_F(LearnerTest, CheckpointRequestedWithinAStepFinishesThatStep) {
   const LearnerActor actor = start({"learner.step.minibatches=4", "learner.step.epochs=1"});
   play(actor, 1);
   play(actor, 2);
-  const auto deadline = Deadline::after(seconds{20});
+  const auto deadline = Deadline::after(seconds{120});
   while (waiting_in(actor) != 0 && !deadline.passed()) {
   }
-  self_->request(actor, seconds{10}, atom::checkpoint_v)
+  self_->request(actor, seconds{120}, atom::checkpoint_v)
       .receive([](const std::string& made) { EXPECT_TRUE(made.ends_with("step-1")) << made; },
                [&](const caf::error& error) { ADD_FAILURE() << system_.render(error); });
 }
@@ -92,7 +92,7 @@ TEST_F(LearnerTest, SegmentsThatAreAllRefusedEndIt) {
     segment.log_probs.back() = std::numeric_limits<float>::quiet_NaN();
     self_->send(actor, segment);
   }
-  self_->request(actor, seconds{10}, atom::status_v)
+  self_->request(actor, seconds{120}, atom::status_v)
       .receive([](const ActorStatus&) { ADD_FAILURE() << "goes on without an end"; },
                [](const caf::error&) {});
 }
@@ -103,7 +103,7 @@ TEST_F(LearnerTest, WorkWaitsForTheEndOfAMeasurement) {
       start({"learner.forwards=\"streamed\""}, {.device = "gpu", .folder = leases.path().string()});
   EXPECT_EQ(waiting_in(actor), 0U);
   std::optional<DeviceLease> measuring =
-      DeviceLease::acquire(leases.path().string(), "gpu", Deadline::after(seconds{20})).value();
+      DeviceLease::acquire(leases.path().string(), "gpu", Deadline::after(seconds{120})).value();
   self_->send(actor, segment_of(1));
   self_->request(actor, std::chrono::milliseconds{100}, atom::status_v)
       .receive([](const ActorStatus&) { ADD_FAILURE() << "computed during a measurement"; },

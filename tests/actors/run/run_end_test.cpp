@@ -15,7 +15,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-/// Holds the supervisor in a handler once the run is up, until `release`, at most 30 s.
+/// Holds the supervisor in a handler once the run is up, until `release`, at most 120 s.
 class HoldingTap : public Tap {
  public:
   struct Signs {
@@ -27,7 +27,7 @@ class HoldingTap : public Tap {
     if (d.actor != "supervisor" || d.handler != "counted" || !signs_->up) return;
     if (std::exchange(held_, true)) return;
     signs_->holds.set_value();
-    (void)signs_->release.get_future().wait_for(seconds{30});
+    (void)signs_->release.get_future().wait_for(seconds{120});
     signs_->back.set_value();
   }
 
@@ -54,7 +54,7 @@ class RunEndTest : public RunFixture {
 TEST_F(RunEndTest, EndComesWithTheLastActor) {
   const RunConfig c = config({"supervisor.stop_timeout=60000"});
   const auto took = end_of(c, make_silent_tap(), [](RunTree& tree) {
-    EXPECT_TRUE(tree.counts(seconds{20}).has_value());
+    EXPECT_TRUE(tree.counts(seconds{120}).has_value());
   });
   EXPECT_LT(took, c.supervisor.stop_timeout);
 }
@@ -63,14 +63,14 @@ TEST_F(RunEndTest, NumbersComeFromTheSuccessorOfADeadTelemetry) {
   const RunConfig c = config({"supervisor.stop_timeout=60000"});
   end_of(c, std::make_unique<FaultTap>(Fault{"telemetry-0", "observe", 3}), [](RunTree& tree) {
     const auto restarts = [&tree] {
-      const auto status = tree.status(seconds{20});
+      const auto status = tree.status(seconds{120});
       return status ? status->gauges.at("restarts") : 0;
     };
-    const auto deadline = Deadline::after(seconds{20});
+    const auto deadline = Deadline::after(seconds{120});
     while (restarts() == 0 && !deadline.passed()) std::this_thread::yield();
     bool answers = false;
     while (!answers && !deadline.passed()) {
-      const auto numbers = tree.numbers(seconds{20});
+      const auto numbers = tree.numbers(seconds{120});
       answers = numbers && !numbers->values.empty();
     }
     EXPECT_TRUE(answers);
@@ -83,12 +83,12 @@ TEST_F(RunEndTest, EndLeavesAHangingActorBehind) {
   const RunConfig c = config({"supervisor.stop_timeout=200"});
   const auto took = end_of(c, std::make_unique<HoldingTap>(signs), [&](RunTree& /*tree*/) {
     signs->up = true;
-    EXPECT_EQ(signs->holds.get_future().wait_for(seconds{30}), std::future_status::ready);
+    EXPECT_EQ(signs->holds.get_future().wait_for(seconds{120}), std::future_status::ready);
   });
   EXPECT_GE(took, c.supervisor.stop_timeout);
   EXPECT_EQ(back.wait_for(seconds{0}), std::future_status::timeout);
   signs->release.set_value();
-  EXPECT_EQ(back.wait_for(seconds{20}), std::future_status::ready);
+  EXPECT_EQ(back.wait_for(seconds{120}), std::future_status::ready);
 }
 
 }  // namespace

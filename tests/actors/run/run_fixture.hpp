@@ -47,7 +47,7 @@ class FaultTap : public Tap {
   }
   bool wait() {
     std::unique_lock lock{mutex_};
-    return changed_.wait_for(lock, std::chrono::seconds{20}, [this] { return fired_; });
+    return changed_.wait_for(lock, std::chrono::seconds{120}, [this] { return fired_; });
   }
   bool fired() {
     const std::scoped_lock lock{mutex_};
@@ -174,9 +174,9 @@ class RunFixture : public ::testing::Test {
     const auto root = system.spawn(supervisor, Identity{"supervisor", through}, spawners_of(inputs),
                                    supervisor_settings(inputs->config, 0));
     std::string phase;
-    const auto deadline = Deadline::after(std::chrono::seconds{60});
+    const auto deadline = Deadline::after(std::chrono::seconds{240});
     while (phase != "done" && !phase.starts_with("failed") && !deadline.passed()) {
-      self->request(root, std::chrono::seconds{10}, atom::status_v)
+      self->request(root, std::chrono::seconds{60}, atom::status_v)
           .receive(
               [&](const ActorStatus& status) {
                 phase = status.phase;

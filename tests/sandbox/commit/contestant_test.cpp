@@ -20,6 +20,7 @@ namespace warpsmith::sandbox {
 namespace {
 
 using testing::compile_kernel;
+using testing::hang_guard;
 using testing::in_seconds;
 
 /// One float tensor in, one out, 1,024 elements.
@@ -34,7 +35,7 @@ class Bench {
                            0,
                            limits,
                            8};
-    contestant_.emplace(start_cpu_contestant(spec, in_seconds(20)));
+    contestant_.emplace(start_cpu_contestant(spec, hang_guard()));
     if (!*contestant_) throw std::runtime_error(contestant_->error().message);
   }
   Contestant& contestant() { return **contestant_; }
@@ -66,20 +67,20 @@ std::string kernel(const std::string& body, const std::string& before = "") {
 }
 
 /// The class of the fault that one call makes.
-VerdictClass fault_of(const std::string& source, JailLimits limits = {}) {
+VerdictClass fault_of(const std::string& source, JailLimits limits = {}, int seconds = 60) {
   Bench bench(source, limits);
-  CallResult result = bench.contestant().load(in_seconds(5));
-  if (!result.fault) result = bench.contestant().call(0, in_seconds(2));
+  CallResult result = bench.contestant().load(hang_guard());
+  if (!result.fault) result = bench.contestant().call(0, in_seconds(seconds));
   EXPECT_TRUE(result.fault) << source;
   return result.fault ? result.fault->outcome : VerdictClass::passed;
 }
 
 TEST(ContestantTest, ComputesEachSetItIsGiven) {
   Bench bench(kernel("for (int64_t i = 0; i < n; ++i) y[i] = 2 * x[i];"));
-  ASSERT_FALSE(bench.contestant().load(in_seconds(5)).fault);
+  ASSERT_FALSE(bench.contestant().load(hang_guard()).fault);
   for (uint32_t k = 0; k < 20; ++k) {
     for (float& value : bench.in(k % 2)) value = static_cast<float>(k);
-    const CallResult result = bench.contestant().call(k % 2, in_seconds(5));
+    const CallResult result = bench.contestant().call(k % 2, hang_guard());
     ASSERT_FALSE(result.fault) << result.fault->detail;
     EXPECT_GT(result.elapsed.count(), 0);
     EXPECT_EQ(bench.out(k % 2)[1023], 2 * static_cast<float>(k));
@@ -88,8 +89,8 @@ TEST(ContestantTest, ComputesEachSetItIsGiven) {
 
 TEST(ContestantTest, IsStoppedBetweenCalls) {
   Bench bench(kernel("y[0] = x[0];"));
-  ASSERT_FALSE(bench.contestant().load(in_seconds(5)).fault);
-  ASSERT_FALSE(bench.contestant().call(0, in_seconds(5)).fault);
+  ASSERT_FALSE(bench.contestant().load(hang_guard()).fault);
+  ASSERT_FALSE(bench.contestant().call(0, hang_guard()).fault);
   const pid_t pid = bench.contestant().process().pid();
   const UniqueFd stat{
       ::open(("/proc/" + std::to_string(pid) + "/stat").c_str(), O_RDONLY | O_CLOEXEC)};
@@ -117,38 +118,38 @@ TEST(ContestantTest, ClassifiesFaults) {
             VerdictClass::oob_write);
   EXPECT_EQ(fault_of(kernel("exit(0);", "extern \"C\" void exit(int);")),
             VerdictClass::device_fault);
-  EXPECT_EQ(fault_of(kernel("while (true) asm volatile(\"\");")), VerdictClass::timeout);
+  EXPECT_EQ(fault_of(kernel("while (true) asm volatile(\"\");"), {}, 2), VerdictClass::timeout);
   EXPECT_EQ(fault_of(kernel("throw 1;")), VerdictClass::device_fault);
 }
 
 TEST(ContestantTest, AKillFromOutsideIsNoFaultOfTheKernel) {
   Bench bench(kernel("y[0] = x[0];"));
-  ASSERT_FALSE(bench.contestant().load(in_seconds(5)).fault);
+  ASSERT_FALSE(bench.contestant().load(hang_guard()).fault);
   ASSERT_EQ(::kill(bench.contestant().process().pid(), SIGKILL), 0);
-  const CallResult killed = bench.contestant().call(0, in_seconds(5));
+  const CallResult killed = bench.contestant().call(0, hang_guard());
   ASSERT_TRUE(killed.fault);
   EXPECT_EQ(killed.fault->blame, Blame::machine) << killed.fault->detail;
 
   // bubblewrap's exit codes for a signal.
   for (const char* code : {"137", "-119", "393"}) {
     Bench ending(kernel("_exit(" + std::string(code) + ");", "extern \"C\" void _exit(int);\n"));
-    ASSERT_FALSE(ending.contestant().load(in_seconds(5)).fault);
-    const CallResult ended = ending.contestant().call(0, in_seconds(5));
+    ASSERT_FALSE(ending.contestant().load(hang_guard()).fault);
+    const CallResult ended = ending.contestant().call(0, hang_guard());
     ASSERT_TRUE(ended.fault);
     EXPECT_EQ(ended.fault->outcome, VerdictClass::device_fault);
     EXPECT_EQ(ended.fault->blame, Blame::candidate) << code;
   }
 
   Bench crashing(kernel("*(volatile int*)8 = 1;"));
-  ASSERT_FALSE(crashing.contestant().load(in_seconds(5)).fault);
-  const CallResult crashed = crashing.contestant().call(0, in_seconds(5));
+  ASSERT_FALSE(crashing.contestant().load(hang_guard()).fault);
+  const CallResult crashed = crashing.contestant().call(0, hang_guard());
   ASSERT_TRUE(crashed.fault);
   EXPECT_EQ(crashed.fault->blame, Blame::candidate);
 }
 
 TEST(ContestantTest, ATimeoutSaysHowLongItWas) {
   Bench bench(kernel("while (true) asm volatile(\"\");"));
-  ASSERT_FALSE(bench.contestant().load(in_seconds(5)).fault);
+  ASSERT_FALSE(bench.contestant().load(hang_guard()).fault);
   const CallResult result = bench.contestant().call(0, in_seconds(1));
   ASSERT_TRUE(result.fault);
   EXPECT_EQ(result.fault->detail, "the kernel did not return within 1 s");
@@ -158,25 +159,25 @@ TEST(ContestantTest, BlamesTheKernelForATimeoutOnlyAfterItsFullPatience) {
   constexpr std::chrono::milliseconds most{200};
   const auto blame = [](const Patience& patience) {
     Bench bench(kernel("while (true) asm volatile(\"\");"));
-    EXPECT_FALSE(bench.contestant().load(in_seconds(5)).fault);
+    EXPECT_FALSE(bench.contestant().load(hang_guard()).fault);
     return bench.contestant().call(0, patience).fault.value().blame;
   };
-  EXPECT_EQ(blame({Blame::candidate, most, in_seconds(60)}), Blame::candidate);
+  EXPECT_EQ(blame({Blame::candidate, most, hang_guard()}), Blame::candidate);
   EXPECT_EQ(blame({Blame::candidate, 2 * most, Deadline::after(most)}), Blame::deadline);
 }
 
 TEST(ContestantTest, BlamesNoKernelBeforeItsCodeIsLoaded) {
   Bench bench(kernel("y[0] = x[0];"));
   (void)bench.contestant().process().kill();
-  EXPECT_EQ(bench.contestant().warm_up(in_seconds(5)).fault.value().blame, Blame::machine);
+  EXPECT_EQ(bench.contestant().warm_up(hang_guard()).fault.value().blame, Blame::machine);
 }
 
 TEST(ContestantTest, TheLimitOfCpuTimeIsATimeout) {
   JailLimits limits;
   limits.cpu = std::chrono::seconds{1};
   Bench bench(kernel("while (true) asm volatile(\"\");"), limits);
-  ASSERT_FALSE(bench.contestant().load(in_seconds(5)).fault);
-  const CallResult result = bench.contestant().call(0, in_seconds(30));
+  ASSERT_FALSE(bench.contestant().load(hang_guard()).fault);
+  const CallResult result = bench.contestant().call(0, hang_guard());
   ASSERT_TRUE(result.fault);
   EXPECT_EQ(result.fault->outcome, VerdictClass::timeout) << result.fault->detail;
   EXPECT_EQ(result.fault->detail, "the kernel used up its CPU time");
@@ -211,13 +212,13 @@ TEST(CallMeterTest, ChargesWhatRunsAfterAnEarlyDone) {
   if (contestant.process().report().at("core_account") == "none") {
     GTEST_SKIP() << "the kernel keeps no account of time on a core";
   }
-  ASSERT_FALSE(contestant.load(in_seconds(5)).fault);
+  ASSERT_FALSE(contestant.load(hang_guard()).fault);
   const auto meter = CallMeter::by_core(contestant.process().pid(), contestant.noop());
   // The next call does, and is charged, what a stop interrupts; the last call's rest is lost.
   constexpr int calls = 20;
   double charged = 0;
   for (int i = 0; i <= calls; ++i) {
-    const MeteredCall call = meter.measure([&] { return contestant.call(0, in_seconds(5)); });
+    const MeteredCall call = meter.measure([&] { return contestant.call(0, hang_guard()); });
     ASSERT_FALSE(call.fault) << call.fault->detail;
     charged += call.charged_ms;
   }

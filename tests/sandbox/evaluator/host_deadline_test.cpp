@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contract `host`: a candidate that uses up the evaluation's deadline gets a verdict. With a
 // failure of ours it would get no reward at all, which a losing candidate would choose.
+#include <functional>
+#include <initializer_list>
+
 #include "tests/sandbox/support/host_fixture.hpp"
 
 namespace warpsmith::sandbox {
@@ -21,6 +24,24 @@ class HostDeadlineTest : public test::HostJudged {
     }
     return std::get<Verdict>(judgement).feedback;
   }
+  /// The judgement of a candidate that outlasts each deadline, with the next longer one where the
+  /// machine alone used up too much of the last.
+  static std::string outcome_of_slow(const std::function<FileSet(seconds)>& lasting,
+                                     std::initializer_list<seconds> deadlines) {
+    std::string text;
+    for (const seconds within : deadlines) {
+      settle();
+      text = outcome(lasting(within), within);
+      if (!text.starts_with("infra_deadline")) break;
+    }
+    return text;
+  }
+  /// Waits until the next candidate's process has imported torch.
+  static void settle() {
+    const Task task{
+        .id = "task", .code = test::centred_code, .content_hash = sha256_hex(test::centred_code)};
+    ASSERT_TRUE(evaluator()->ingest(task, Deadline::after(seconds{900})));
+  }
   /// Starts the worker and measures the task, so that the rest of the time is the candidate's.
   void SetUp() override {
     test::HostJudged::SetUp();
@@ -30,9 +51,14 @@ class HostDeadlineTest : public test::HostJudged {
 };
 
 TEST_F(HostDeadlineTest, ASlowImportAndSlowCallsAreATimeout) {
-  const FileSet slow{{"model_new.py", model_new(std::string("time.sleep(2.5); ") + honest_forward,
-                                                "import time\ntime.sleep(12)\n")}};
-  EXPECT_THAT(outcome(slow, seconds{20}), StartsWith("timeout: "));
+  const auto slow = [](seconds within) -> FileSet {
+    const std::string import_s = std::to_string(within.count() * 3 / 5);
+    return {{"model_new.py", model_new(std::string("time.sleep(2.5); ") + honest_forward,
+                                       "import time\ntime.sleep(" + import_s + ")\n")}};
+  };
+  // An import may take 30 s.
+  EXPECT_THAT(outcome_of_slow(slow, {seconds{20}, seconds{30}, seconds{45}}),
+              StartsWith("timeout: "));
 }
 
 TEST_F(HostDeadlineTest, AnEndlessTemplateIsATimeout) {
@@ -44,7 +70,9 @@ TEST_F(HostDeadlineTest, AnEndlessTemplateIsATimeout) {
        "};\n"
        "template <int M> struct F<0, M> { static constexpr unsigned v = M; };\n"
        "int endless() { return F<30, 0>::v; }\n"}};
-  EXPECT_THAT(outcome(endless, seconds{16}), StartsWith("timeout: "));
+  const auto same = [&](seconds) { return endless; };
+  EXPECT_THAT(outcome_of_slow(same, {seconds{16}, seconds{32}, seconds{50}}),
+              StartsWith("timeout: "));
 }
 
 /// Each candidate needs a process that imports torch.

@@ -15,8 +15,8 @@ namespace warpsmith::sandbox {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::hang_guard;
 using ::testing::HasSubstr;
-using testing::in_seconds;
 
 class InterpreterTest : public ::testing::Test {
  protected:
@@ -49,7 +49,7 @@ class InterpreterTest : public ::testing::Test {
     auto spec = worker_jail(python);
     if (!spec) return spec.error().message;
     spec->argv.insert(spec->argv.end(), {"-c", command});
-    const auto exit = run_jailed(*spec, in_seconds(20));
+    const auto exit = run_jailed(*spec, hang_guard());
     return exit ? exit->out + exit->err : exit.error().message;
   }
   std::string listing_with(const fs::path& python) const {

@@ -39,7 +39,7 @@ int start_with_covered_proc() {
   }
   JailSpec spec = compile_jail();
   spec.argv = {"/bin/true"};
-  const auto exit = run_jailed(spec, testing::in_seconds(20));
+  const auto exit = run_jailed(spec, testing::hang_guard());
   if (exit) return 5;
   const std::string& text = exit.error().message;
   (void)::write(STDERR_FILENO, text.data(), text.size());

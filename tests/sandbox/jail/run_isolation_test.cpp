@@ -17,7 +17,7 @@
 namespace warpsmith::sandbox {
 namespace {
 
-using testing::in_seconds;
+using testing::hang_guard;
 
 // Makes the system call in the first input and returns its raw result. Argument −999 stands for the
 // address of the second input (a path), −998 for its page.
@@ -53,10 +53,10 @@ class RunIsolationTest : public ::testing::Test {
     outputs_.emplace(std::move(*SharedBuffers::outputs(layout)));
     const CpuContestantSpec spec{
         testing::sandbox_program(), artefact, {}, candidate_memory(*inputs_, *outputs_), {}, {}, 1};
-    auto contestant = start_cpu_contestant(spec, in_seconds(20));
+    auto contestant = start_cpu_contestant(spec, hang_guard());
     ASSERT_TRUE(contestant) << contestant.error().message;
     contestant_.emplace(std::move(*contestant));
-    ASSERT_FALSE(contestant_->load(in_seconds(10)).fault);
+    ASSERT_FALSE(contestant_->load(hang_guard()).fault);
   }
   /// The call's raw result (−errno if refused).
   long call(std::array<long, 7> arguments, const std::string& path = "") {
@@ -65,7 +65,7 @@ class RunIsolationTest : public ::testing::Test {
     const auto bytes = inputs_->tensor(0, 1);
     std::memset(bytes.data(), 0, bytes.size());
     std::memcpy(bytes.data(), path.data(), std::min(path.size(), bytes.size() - 1));
-    const CallResult result = contestant_->call(0, in_seconds(10));
+    const CallResult result = contestant_->call(0, hang_guard());
     EXPECT_FALSE(result.fault) << result.fault->detail;
     long value = 0;
     std::memcpy(&value, outputs_->tensor(0, 2).data(), sizeof value);

@@ -9,13 +9,13 @@
 namespace warpsmith::sandbox {
 namespace {
 
+using testing::hang_guard;
 using ::testing::HasSubstr;
-using testing::in_seconds;
 
 class ShellStateTest : public ::testing::Test {
  protected:
-  ShellResult run(const std::string& command, uint32_t timeout_ms = 20'000) {
-    auto result = run_shell({workspace_.path(), command, timeout_ms, 20'000}, in_seconds(40));
+  ShellResult run(const std::string& command, uint32_t timeout_ms = 120'000) {
+    auto result = run_shell({workspace_.path(), command, timeout_ms, 20'000}, hang_guard());
     if (!result) throw std::runtime_error(result.error().message);
     return *result;
   }
@@ -35,7 +35,7 @@ TEST_F(ShellStateTest, FolderExportsAndFunctionsStay) {
 TEST_F(ShellStateTest, AnotherWorkspaceBeginsAnew) {
   run("export X=1");
   testing::ScratchFolder other;
-  const auto result = run_shell({other.path(), "echo \"$X\"; pwd", 20'000, 20'000}, in_seconds(40));
+  const auto result = run_shell({other.path(), "echo \"$X\"; pwd", 120'000, 20'000}, hang_guard());
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_EQ(result->out, "\n/workspace\n");
 }
@@ -60,7 +60,7 @@ TEST_F(ShellStateTest, AJobBeginsWithTheStateAndKeepsNone) {
   auto job = start_command({workspace_.path(), "echo $X; export X=2", 20'000, 20'000},
                            /*cgroup_required=*/false, ShellState::read);
   ASSERT_TRUE(job) << job.error().message;
-  const auto exit = (*job)->wait(in_seconds(40));
+  const auto exit = (*job)->wait(hang_guard());
   ASSERT_TRUE(exit) << exit.error().message;
   EXPECT_EQ(exit->out, "1\n");
   EXPECT_EQ(out_of("echo $X"), "1\n");

@@ -17,6 +17,7 @@ namespace {
 
 using cuda::RecordKind;
 using testing::compile_software_kernels;
+using testing::hang_guard;
 using ::testing::HasSubstr;
 using testing::in_seconds;
 using testing::tensor;
@@ -55,7 +56,7 @@ std::string compiled(const BoundPlan& plan) {
   options.cache_dir = folder.path() + "/cache";
   static auto compiler = CpuCompiler::create(options);
   if (!compiler) throw std::runtime_error(compiler.error().message);
-  auto made = compile_software_kernels(*compiler, {{"kernels.cu", kernels}}, plan, in_seconds(60));
+  auto made = compile_software_kernels(*compiler, {{"kernels.cu", kernels}}, plan, hang_guard());
   if (!made) throw std::runtime_error(made.error().message);
   if (made->failure) throw std::runtime_error(made->text);
   return made->artefact;
@@ -133,9 +134,9 @@ TEST(RecordingLauncherTest, ATimedLauncherRecordsNothing) {
                                            .outputs_fd = outputs->fd(),
                                            .input_bytes = layout.input_total(),
                                            .output_bytes = layout.output_total()},
-                                          in_seconds(20));
+                                          hang_guard());
   ASSERT_TRUE(launcher) << launcher.error().message;
-  ASSERT_FALSE(launcher->contestant.load(in_seconds(10)).fault);
+  ASSERT_FALSE(launcher->contestant.load(hang_guard()).fault);
   EXPECT_TRUE(launcher->contestant.count(in_seconds(5)).fault);
   EXPECT_TRUE(launcher->contestant.collect(in_seconds(5)).fault);
 }

@@ -17,6 +17,7 @@ namespace {
 
 using testing::bound_to;
 using testing::compile_software_kernels;
+using testing::hang_guard;
 using ::testing::HasSubstr;
 using testing::in_seconds;
 using testing::signature_of;
@@ -41,8 +42,7 @@ Compiled compile(const std::string& source, const BoundPlan& plan) {
   options.cache_dir = folder.path() + "/cache";
   static auto compiler = CpuCompiler::create(options);
   if (!compiler) throw std::runtime_error(compiler.error().message);
-  auto compiled =
-      compile_software_kernels(*compiler, {{"kernels.cu", source}}, plan, in_seconds(60));
+  auto compiled = compile_software_kernels(*compiler, {{"kernels.cu", source}}, plan, hang_guard());
   if (!compiled) throw std::runtime_error(compiled.error().message);
   return std::move(*compiled);
 }
@@ -75,8 +75,7 @@ class Launched {
     spec.outputs_fd = outputs_.fd();
     spec.input_bytes = layout_.input_total();
     spec.output_bytes = layout_.output_total();
-    contestant_.emplace(
-        start_device_contestant(pool != nullptr ? *pool : own, spec, in_seconds(20)));
+    contestant_.emplace(start_device_contestant(pool != nullptr ? *pool : own, spec, hang_guard()));
     if (!*contestant_) throw std::runtime_error(contestant_->error().message);
   }
   Contestant& contestant() { return (*contestant_)->contestant; }
@@ -86,8 +85,8 @@ class Launched {
     return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
   }
   /// Loads, then calls on set 0.
-  CallResult once(int seconds = 5) {
-    const CallResult loaded = contestant().load(in_seconds(10));
+  CallResult once(int seconds = 60) {
+    const CallResult loaded = contestant().load(hang_guard());
     return loaded.fault ? loaded : contestant().call(0, in_seconds(seconds));
   }
 
@@ -106,11 +105,11 @@ TaskSignature vectors(int64_t count = 1000) {
 
 TEST(SoftwareLauncherTest, CarriesOutLaunchesOnEverySet) {
   Launched launched(vectors(), scale_plan, scale_kernel);
-  ASSERT_FALSE(launched.contestant().load(in_seconds(10)).fault);
+  ASSERT_FALSE(launched.contestant().load(hang_guard()).fault);
   for (uint32_t call = 0; call < 6; ++call) {
     const uint32_t set = call % 2;
     std::ranges::fill(launched.floats(0, set), static_cast<float>(call));
-    const CallResult result = launched.contestant().call(set, in_seconds(5));
+    const CallResult result = launched.contestant().call(set, hang_guard());
     ASSERT_FALSE(result.fault) << result.fault->detail;
     EXPECT_EQ(launched.floats(1, set)[999], 3 * static_cast<float>(call));
     EXPECT_GT(result.device.count(), 0);
@@ -189,7 +188,7 @@ TEST(SoftwareLauncherTest, LeavesUnwrittenOutputsUnchanged) {
 }
 
 /// The fault of one call of a kernel over x and out.
-Fault fault_of(const std::string& body, int seconds = 5) {
+Fault fault_of(const std::string& body, int seconds = 60) {
   Launched launched(vectors(), launch_of("k", R"(["x", "out"])"),
                     "extern \"C\" __global__ void k(const float* x, float* out) {" + body + "}");
   const CallResult result = launched.once(seconds);
@@ -208,7 +207,7 @@ TEST(SoftwareLauncherTest, FaultsEndOnlyTheCandidate) {
 
 TEST(SoftwareLauncherTest, RefusalsNameThePlaceInThePlan) {
   const auto refusal = [](const std::string& plan, const std::string& source = scale_kernel) {
-    const CallResult loaded = Launched(vectors(), plan, source).contestant().load(in_seconds(10));
+    const CallResult loaded = Launched(vectors(), plan, source).contestant().load(hang_guard());
     return loaded.fault && loaded.fault->outcome == VerdictClass::launch_error
                ? loaded.fault->detail
                : "no refusal";
@@ -240,7 +239,7 @@ TEST(SoftwareKernelsTest, TheCompilerRefusesCooperationOfThreads) {
 TEST(SoftwareLauncherTest, TakesOnlyOnePlan) {
   Launched launched(vectors(), scale_plan, scale_kernel);
   ASSERT_FALSE(launched.once().fault);
-  const auto fault = launched.contestant().release(in_seconds(5)).fault;
+  const auto fault = launched.contestant().release(hang_guard()).fault;
   ASSERT_TRUE(fault);
   EXPECT_THAT(fault->detail, HasSubstr("broke the protocol"));
 }
@@ -250,8 +249,8 @@ TEST(LauncherPoolTest, ReplacesALauncherThatDiedWhileItWaited) {
   options.ready = 2;
   LauncherPool pool{options};
   ASSERT_TRUE(pool.refill().has_value());
-  ASSERT_TRUE(pool.settle(in_seconds(20)).has_value());
-  auto first = pool.take(in_seconds(20));
+  ASSERT_TRUE(pool.settle(hang_guard()).has_value());
+  auto first = pool.take(hang_guard());
   ASSERT_TRUE(first.has_value()) << first.error().message;
   kill_all_jails();
   ASSERT_EQ(pool.waiting(), 1U);
@@ -265,7 +264,7 @@ TEST(LauncherPoolTest, ReportsWhyNoLauncherStarts) {
   options.program = testing::sandbox_program();
   options.gpu = GpuAccess{};  // its jail shows no GPU
   LauncherPool pool{options};
-  const auto taken = pool.take(in_seconds(20));
+  const auto taken = pool.take(hang_guard());
   ASSERT_FALSE(taken.has_value());
   EXPECT_THAT(taken.error().message, HasSubstr("launcher ("));
 }

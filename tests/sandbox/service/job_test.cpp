@@ -17,7 +17,7 @@ namespace warpsmith::sandbox {
 namespace {
 
 using std::chrono::milliseconds;
-using testing::in_seconds;
+using testing::hang_guard;
 using testing::ScratchFolder;
 
 class JobTest : public ::testing::Test {
@@ -25,7 +25,7 @@ class JobTest : public ::testing::Test {
   static Client start() {
     SandboxOptions options;
     options.program = testing::sandbox_program();
-    auto client = Client::start(options, in_seconds(20));
+    auto client = Client::start(options, hang_guard());
     if (!client) throw std::runtime_error(client.error().message);
     return std::move(*client);
   }
@@ -34,11 +34,11 @@ class JobTest : public ::testing::Test {
     request.action = action;
     request.id = id;
     request.most_jobs = 2;
-    request.shell = {scratch_.path(), command, 60'000, 10'000};
+    request.shell = {scratch_.path(), command, 600'000, 10'000};
     return request;
   }
   JobReport ask(Client& client, const JobRequest& request) const {
-    auto report = client.job(request, in_seconds(20));
+    auto report = client.job(request, hang_guard());
     if (!report) throw std::runtime_error(report.error().message);
     return *report;
   }
@@ -48,7 +48,7 @@ class JobTest : public ::testing::Test {
   /// Looks until the condition holds; collects what was written.
   template <class Condition>
   JobReport look_until(Client& client, Condition condition, uint32_t id = 1) const {
-    const Deadline patience = in_seconds(50);
+    const Deadline patience = hang_guard();
     std::string out;
     while (true) {
       JobReport report = ask(client, request(JobAction::look, id));
@@ -73,7 +73,7 @@ class JobTest : public ::testing::Test {
   /// Unique, since another checkout's tests may run at the same time.
   static std::string own_seconds() { return std::to_string(20'000'000 + ::getpid()); }
   static bool vanish(const std::string& seconds) {
-    const Deadline patience = in_seconds(20);
+    const Deadline patience = hang_guard();
     while (sleepers(seconds) > 0 && !patience.passed()) ::sched_yield();
     return sleepers(seconds) == 0;
   }
@@ -95,7 +95,7 @@ TEST_F(JobTest, RunsBesideCommandsAndIsReadPieceByPiece) {
   EXPECT_EQ(first.result.out, "one\n");
   EXPECT_EQ(first.state, JobState::running);
   const auto beside =
-      client.shell({scratch_.path(), "touch go; echo beside", 10'000, 1000}, in_seconds(20));
+      client.shell({scratch_.path(), "touch go; echo beside", 120'000, 1000}, hang_guard());
   ASSERT_TRUE(beside);
   EXPECT_EQ(beside->out, "beside\n");
   const JobReport last = look_until(client, is_over);
@@ -151,7 +151,7 @@ TEST_F(JobTest, EveryProcessOfAJobRestsUntilItIsResumed) {
     }
     return all;
   };
-  const Deadline patience = in_seconds(20);
+  const Deadline patience = hang_guard();
   while (size_of() == 0 && !patience.passed()) ::sched_yield();
   ASSERT_GT(size_of(), 0U);
   ask(client, request(JobAction::pause));
@@ -204,7 +204,7 @@ TEST_F(JobTest, NoProcessOutlivesAKilledServiceOrAKilledClient) {
     ::pause();
     ::_exit(0);
   }
-  const Deadline patience = in_seconds(20);
+  const Deadline patience = hang_guard();
   while (!std::filesystem::exists(scratch_.path() + "/begun") && !patience.passed()) {
     ::sched_yield();
   }

@@ -12,37 +12,38 @@
 namespace warpsmith::sandbox {
 namespace {
 
-using testing::in_seconds;
+using testing::hang_guard;
+using testing::is_running;
 
 class KeptServiceTest : public ::testing::Test {
  protected:
-  SandboxOptions options(uint32_t keep_s = 30) const {
+  SandboxOptions options(uint32_t keep_s = 600) const {
     SandboxOptions wanted;
     wanted.program = testing::sandbox_program();
     wanted.cache_dir = scratch_.path() + "/cache";
     wanted.keep_s = keep_s;
     return wanted;
   }
-  Client start(uint32_t keep_s = 30) const {
-    auto client = Client::start(options(keep_s), in_seconds(20));
+  Client start(uint32_t keep_s = 600) const {
+    auto client = Client::start(options(keep_s), hang_guard());
     if (!client) throw std::runtime_error(client.error().message);
     return std::move(*client);
   }
   static pid_t service_of(Client& client) {
-    const auto health = client.health(in_seconds(20));
+    const auto health = client.health(hang_guard());
     if (!health) throw std::runtime_error(health.error().message);
     return std::stoi(health->facts.at("pid"));
   }
   static bool ends(pid_t pid) {
-    const Deadline patience = in_seconds(20);
-    while (::kill(pid, 0) == 0 && !patience.passed()) {
+    const Deadline patience = hang_guard();
+    while (is_running(pid) && !patience.passed()) {
       std::this_thread::sleep_for(std::chrono::milliseconds{20});
     }
-    return ::kill(pid, 0) != 0;
+    return !is_running(pid);
   }
   /// The service listens again soon after its client has left.
   void await_idle() const {
-    const Deadline patience = in_seconds(20);
+    const Deadline patience = hang_guard();
     while (!std::filesystem::exists(kept_socket(options())) && !patience.passed()) {
       std::this_thread::sleep_for(std::chrono::milliseconds{5});
     }
@@ -76,26 +77,26 @@ TEST_F(KeptServiceTest, AClientBesideAnotherGetsAServiceOfItsOwn) {
 TEST_F(KeptServiceTest, EndsWhenNoClientComes) {
   pid_t pid = 0;
   {
-    Client client = start(1);
+    Client client = start(5);
     pid = service_of(client);
   }
   EXPECT_TRUE(ends(pid));
-  EXPECT_FALSE(std::filesystem::exists(kept_socket(options(1))));
+  EXPECT_FALSE(std::filesystem::exists(kept_socket(options(5))));
 }
 
 TEST_F(KeptServiceTest, EndsWithAClientThatLeavesDuringARequest) {
   const auto ender = std::make_shared<EndSwitch>();
-  auto client = Client::start(options(), in_seconds(20), ender);
+  auto client = Client::start(options(), hang_guard(), ender);
   ASSERT_TRUE(client) << client.error().message;
   const pid_t pid = service_of(*client);
   const std::string mark = scratch_.path() + "/started";
   std::thread leaves([&] {
-    const Deadline patience = in_seconds(20);
+    const Deadline patience = hang_guard();
     while (!std::filesystem::exists(mark) && !patience.passed()) std::this_thread::yield();
     ender->end_services();
   });
   EXPECT_FALSE(
-      client->shell({scratch_.path(), "touch started; sleep 60", 60'000, 1000}, in_seconds(70)));
+      client->shell({scratch_.path(), "touch started; sleep 600", 600'000, 1000}, hang_guard()));
   leaves.join();
   EXPECT_TRUE(client->lost());
   EXPECT_TRUE(ends(pid));

@@ -16,7 +16,7 @@
 namespace warpsmith::sandbox {
 namespace {
 
-using testing::in_seconds;
+using testing::hang_guard;
 
 class ForkedService {
  public:
@@ -41,10 +41,10 @@ class ForkedService {
 
   WireAnswer ask(RequestKind kind, std::string body = {}) {
     const WireRequest request{.kind = kind, .left_ms = 20'000, .body = std::move(body)};
-    if (auto sent = socket_->send(codec::pack(request), in_seconds(20)); !sent) {
+    if (auto sent = socket_->send(codec::pack(request), hang_guard()); !sent) {
       throw std::runtime_error(sent.error().message);
     }
-    auto frame = socket_->receive(in_seconds(20));
+    auto frame = socket_->receive(hang_guard());
     if (!frame) throw std::runtime_error(frame.error().message);
     return codec::unpack<WireAnswer>(*frame).value();
   }

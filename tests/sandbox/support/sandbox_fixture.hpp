@@ -3,9 +3,11 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sys/types.h>
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "runtime/run/remove_tree.hpp"
@@ -36,6 +38,18 @@ inline Deadline in_seconds(int seconds) {
   return Deadline::after(std::chrono::seconds{seconds});
 }
 
+/// For a wait that an event ends, however long the machine stands still meanwhile.
+inline Deadline hang_guard() {
+  return in_seconds(120);
+}
+
+/// Whether the process runs; a zombie does not.
+inline bool is_running(pid_t pid) {
+  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+  std::string number, name, state;
+  return stat >> number >> name >> state && state != "Z";
+}
+
 /// The path of warpsmith-sandbox, set by CMake.
 inline std::string sandbox_program() {
   return WARPSMITH_SANDBOX_PROGRAM;
@@ -50,7 +64,7 @@ inline std::string compile_kernel(const std::string& source) {
     return CpuCompiler::create(options);
   }();
   if (!compiler) throw std::runtime_error(compiler.error().message);
-  auto compiled = compiler->compile({{"kernel.cpp", source}}, in_seconds(60));
+  auto compiled = compiler->compile({{"kernel.cpp", source}}, hang_guard());
   if (!compiled) throw std::runtime_error(compiled.error().message);
   if (compiled->failure) throw std::runtime_error(compiled->text);
   return compiled->artefact;

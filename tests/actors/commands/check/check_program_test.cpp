@@ -232,7 +232,8 @@ TEST_F(CheckProgramTest, AnExpiredTimeoutIsReportedAsTheUsers) {
       check({"--explain", "--timeout", "2", "--task", task, fs::path(plan).parent_path().string()});
   EXPECT_EQ(end.exit_code, 3) << end.out << end.err;
   EXPECT_THAT(end.out, StartsWith("infra_deadline: the 2 s of --timeout ran out ("));
-  EXPECT_THAT(end.out, AnyOf(HasSubstr("ran out (starting the reference worker): "),
+  EXPECT_THAT(end.out, AnyOf(HasSubstr("ran out (slow: compiling): "),
+                             HasSubstr("ran out (starting the reference worker): "),
                              HasSubstr("ran out (slow: loading the task): ")));
   EXPECT_EQ(end.err, "") << "progress is only for terminals";
 }

@@ -31,6 +31,12 @@ class EngineLoopTest : public testing::Test {
     };
     return EngineLoop::start(make, {.sessions = sessions, .queue = queue}, std::move(shared));
   }
+  static SharedGpu shared_in(const test_support::TemporaryFolder& leases) {
+    return {.device = "gpu", .folder = leases.path().string()};
+  }
+  static Result<DeviceLease> lease_in(const test_support::TemporaryFolder& leases) {
+    return DeviceLease::acquire(leases.path().string(), "gpu", Deadline::after(seconds{120}));
+  }
   static EngineRequest request(int32_t tokens, uint64_t seed = 1) {
     EngineRequest request{.whole = true, .new_tokens = {1, 2, 3}};
     request.params.max_tokens = tokens;
@@ -40,7 +46,7 @@ class EngineLoopTest : public testing::Test {
   /// All tokens of a request of one sequence.
   static std::vector<int32_t> read(TokenChannel& channel) {
     std::vector<int32_t> tokens;
-    const Deadline deadline = Deadline::after(seconds{30});
+    const Deadline deadline = Deadline::after(seconds{120});
     while (!deadline.passed() && !channel.failure()) {
       for (const ChannelToken& one : channel.take(deadline)) {
         tokens.push_back(one.token.token);
@@ -49,14 +55,14 @@ class EngineLoopTest : public testing::Test {
     }
     return tokens;
   }
-  static bool idle(EngineLoop& loop) { return loop.drained(Deadline::after(seconds{30})); }
+  static bool idle(EngineLoop& loop) { return loop.drained(Deadline::after(seconds{120})); }
 };
 
 TEST_F(EngineLoopTest, EverySequenceOfARequestGetsItsTokens) {
   const auto loop = start(8).value();
   const auto channel = loop->submit({request(5, 1), request(7, 2), request(9, 3)}).value();
   std::vector<size_t> counts(3);
-  const Deadline deadline = Deadline::after(seconds{30});
+  const Deadline deadline = Deadline::after(seconds{120});
   for (int ended = 0; ended < 3 && !deadline.passed();) {
     for (const ChannelToken& one : channel->take(deadline)) {
       ++counts.at(one.sequence);
@@ -78,12 +84,15 @@ TEST_F(EngineLoopTest, NeighboursDoNotChangeASeededSequence) {
 }
 
 TEST_F(EngineLoopTest, AFullQueueRefuses) {
-  const auto loop = start(1).value();
+  const test_support::TemporaryFolder leases;
+  const auto loop = start(1, shared_in(leases)).value();
+  auto measuring = std::make_optional(lease_in(leases).value());  // no sequence ends meanwhile
   const auto held = loop->submit({request(500), request(500), request(500)});
   ASSERT_TRUE(held) << held.error().message;
   const auto refused = loop->submit({request(1)});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::capacity);
+  measuring.reset();
   (*held)->cancel_all();
   EXPECT_TRUE(idle(*loop));
   EXPECT_TRUE(loop->submit({request(1)}));
@@ -104,13 +113,15 @@ TEST_F(EngineLoopTest, WhatTheEngineRefusesFailsOnlyItsRequest) {
   EngineRequest wrong = request(3);
   wrong.new_tokens = {1'000'000};
   const auto channel = loop->submit({wrong}).value();
-  EXPECT_TRUE(channel->take(Deadline::after(seconds{30})).empty());
+  EXPECT_TRUE(channel->take(Deadline::after(seconds{120})).empty());
   EXPECT_THAT(channel->failure().value().message, HasSubstr("outside the vocabulary"));
   EXPECT_EQ(read(*loop->submit({request(3)}).value()).size(), 3);
 }
 
 TEST_F(EngineLoopTest, StoppingFailsWhatRunsAndWhatWaits) {
-  const auto loop = start(8).value();
+  const test_support::TemporaryFolder leases;
+  const auto loop = start(8, shared_in(leases)).value();
+  const auto measuring = lease_in(leases).value();  // no sequence ends meanwhile
   const auto channel = loop->submit({request(500), request(500), request(500)}).value();
   loop->close();
   EXPECT_FALSE(loop->submit({request(1)}));
@@ -122,17 +133,15 @@ TEST_F(EngineLoopTest, StoppingFailsWhatRunsAndWhatWaits) {
 
 TEST_F(EngineLoopTest, StepsWaitForTheEndOfAMeasurementAndGiveWayToTheNext) {
   const test_support::TemporaryFolder leases;
-  const auto lease = [&] {
-    return DeviceLease::acquire(leases.path().string(), "gpu", Deadline::after(seconds{20}));
-  };
-  const auto loop = start(8, {.device = "gpu", .folder = leases.path().string()}).value();
+  const auto lease = [&] { return lease_in(leases); };
+  const auto loop = start(8, shared_in(leases)).value();
   auto measuring = std::make_optional(lease().value());
   const auto channel = loop->submit({request(400)}).value();
   EXPECT_TRUE(channel->take(Deadline::after(std::chrono::milliseconds{100})).empty());
   EXPECT_FALSE(channel->failure());
   EXPECT_FALSE(loop->status().stuck) << "it waits";
   measuring.reset();
-  const auto first = channel->take(Deadline::after(seconds{30}));
+  const auto first = channel->take(Deadline::after(seconds{120}));
   ASSERT_FALSE(first.empty());
   EXPECT_TRUE(lease()) << "between two steps";
   const bool ended = first.back().token.finish != FinishReason::none;  // the engine was fast
@@ -178,7 +187,7 @@ TEST_F(EngineLoopTest, ABrokenDeviceFailsAllRequests) {
                         {})
                         .value();
   const auto channel = loop->submit({request(3)}).value();
-  EXPECT_TRUE(channel->take(Deadline::after(seconds{30})).empty());
+  EXPECT_TRUE(channel->take(Deadline::after(seconds{120})).empty());
   EXPECT_THAT(channel->failure().value().message, HasSubstr("the device is lost"));
   EXPECT_FALSE(loop->submit({request(3)}));
   EXPECT_THAT(loop->status().failure, HasSubstr("the device is lost"));
@@ -209,7 +218,7 @@ TEST_F(EngineLoopTest, AnEngineThatThrowsInSubmitFailsEverySequenceAndEndsTheLoo
   const auto runs = loop->submit({request(3)}).value();
   const auto throws = loop->submit({request(3), request(3), request(3)}).value();
   for (const auto& channel : {runs, throws}) {
-    EXPECT_TRUE(channel->take(Deadline::after(seconds{30})).empty());
+    EXPECT_TRUE(channel->take(Deadline::after(seconds{120})).empty());
     ASSERT_TRUE(channel->failure());
     EXPECT_EQ(channel->failure()->code, ErrorCode::infrastructure);
     EXPECT_EQ(channel->failure()->message, "the engine failed: the device is lost");

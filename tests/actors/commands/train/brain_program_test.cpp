@@ -112,14 +112,14 @@ TEST_F(BrainProgramTest, CtrlCWhileTheEndpointIsSlowKeepsTheRun) {
   std::atomic<bool> slow{true};
   const ScriptedEndpoint endpoint{[&](const json& r, int /*nth*/) {
     ScriptedReply reply = works(r);
-    if (slow) reply.delay = seconds{120};
+    if (slow) reply.delay = seconds{600};
     return reply;
   }};
   Child child = start(with_brain({"train", config(), "--quiet"}, endpoint.url(),
                                  {"run.stage=collect", "brain.stream=false"}));
   ASSERT_TRUE(reaches(child, [&](const RunSummary&) { return !endpoint.requests().empty(); }));
   child.signal(SIGINT);
-  const ChildExit stopped = child.wait(Deadline::after(seconds{30}));
+  const ChildExit stopped = child.wait(Deadline::after(seconds{120}));
   ASSERT_EQ(stopped.exit_code, 0) << stopped.err;
   EXPECT_EQ(summary()->open, 1U);
   slow = false;

@@ -36,13 +36,13 @@ class CudaCompilerTest : public testing::Test {
     options.toolchain = *toolchain;
     options.cache_dir = folder.path() / "cubins";
     options.timeout = seconds{20};
-    auto opened = CudaCompiler::open(options, Deadline::after(seconds{60}));
+    auto opened = CudaCompiler::open(options, Deadline::after(seconds{150}));
     ASSERT_TRUE(opened.has_value()) << opened.error().message;
     compiler.emplace(std::move(*opened));
   }
 
   Compiled compile(const FileSet& files) {
-    auto compiled = compiler->compile(files, Deadline::after(seconds{60}));
+    auto compiled = compiler->compile(files, Deadline::after(seconds{150}));
     if (!compiled) throw std::runtime_error(compiled.error().message);
     return std::move(*compiled);
   }
@@ -92,7 +92,7 @@ std::string with_headers(int number) {
 
 TEST_F(CudaCompilerTest, SharedHeadersArePrecompiled) {
   if (!addresses_can_be_kept()) GTEST_SKIP() << "the kernel places memory at random here";
-  const Deadline deadline = Deadline::after(seconds{60});
+  const Deadline deadline = Deadline::after(seconds{150});
   int number = 0;
   while (precompiled_in(options.cache_dir).empty() && !deadline.passed()) {
     ASSERT_FALSE(compile(with_headers(++number)).failure);
@@ -114,7 +114,7 @@ std::string with_one_header(int number, const std::string& between) {
 
 TEST_F(CudaCompilerTest, IncludesThatDoNotCountUseNoPrecompiledHeader) {
   if (!addresses_can_be_kept()) GTEST_SKIP() << "the kernel places memory at random here";
-  const Deadline deadline = Deadline::after(seconds{60});
+  const Deadline deadline = Deadline::after(seconds{150});
   int number = 0;
   while (precompiled_in(options.cache_dir).empty() && !deadline.passed()) {
     ASSERT_FALSE(compile(with_headers(++number)).failure);
@@ -127,7 +127,7 @@ TEST_F(CudaCompilerTest, IncludesThatDoNotCountUseNoPrecompiledHeader) {
 
 TEST_F(CudaCompilerTest, ADamagedPrecompiledHeaderCostsOnlyTheTime) {
   if (!addresses_can_be_kept()) GTEST_SKIP() << "this kernel always randomises addresses";
-  const Deadline deadline = Deadline::after(seconds{60});
+  const Deadline deadline = Deadline::after(seconds{150});
   int number = 0;
   while (precompiled_in(options.cache_dir).empty() && !deadline.passed()) {
     ASSERT_FALSE(compile(with_headers(++number)).failure);
@@ -294,18 +294,25 @@ TEST_F(CudaCompilerTest, SourcesThatNeedTheHostsHeadersGoToNvcc) {
 }
 
 TEST_F(CudaCompilerTest, AHangingCompilerIsReplaced) {
-  options.timeout = std::chrono::milliseconds{1500};
-  auto opened = CudaCompiler::open(options, Deadline::after(seconds{60}));
-  ASSERT_TRUE(opened.has_value()) << opened.error().message;
-  compiler.emplace(std::move(*opened));
-  const Compiled deep = compile(
+  const std::string deep =
       "template <int n, long id> struct A {\n"
       "  static constexpr long v = A<n - 1, 2 * id>::v + A<n - 1, 2 * id + 1>::v;\n};\n"
       "template <long id> struct A<0, id> { static constexpr long v = id; };\n"
-      "extern \"C\" __global__ void k(long* p) { *p = A<40, 1>::v; }\n");
-  EXPECT_EQ(deep.failure, VerdictClass::timeout) << deep.text;
-  EXPECT_EQ(deep.text, "compiling took too long: it did not end within 1.5 s");
-  EXPECT_FALSE(compile(probe).failure);
+      "extern \"C\" __global__ void k(long* p) { *p = A<40, 1>::v; }\n";
+  std::optional<VerdictClass> after = VerdictClass::timeout;
+  // With more time where the machine is too slow for the honest source.
+  for (options.timeout = std::chrono::milliseconds{1500}; after && options.timeout < seconds{60};
+       options.timeout *= 4) {
+    auto opened = CudaCompiler::open(options, Deadline::after(seconds{150}));
+    ASSERT_TRUE(opened.has_value()) << opened.error().message;
+    compiler.emplace(std::move(*opened));
+    const Compiled hung = compile(deep);
+    EXPECT_EQ(hung.failure, VerdictClass::timeout) << hung.text;
+    EXPECT_EQ(hung.text,
+              "compiling took too long: it did not end within " + seconds_text(options.timeout));
+    after = compile(probe).failure;
+  }
+  EXPECT_FALSE(after);
 }
 
 TEST_F(CudaCompilerTest, NamesVariablesOfDeviceAndConstantMemory) {

@@ -53,8 +53,8 @@ class HostRecordingTest : public ::testing::Test {
                                              .records_fd = asked ? records_.fd() : -1},
                                             in_seconds(120));
     if (!entered) throw std::runtime_error(entered.error().message);
-    EXPECT_FALSE(entered->load(in_seconds(30)).fault);
-    EXPECT_FALSE(entered->call(0, in_seconds(30)).fault);
+    EXPECT_FALSE(entered->load(in_seconds(120)).fault);
+    EXPECT_FALSE(entered->call(0, in_seconds(120)).fault);
     return std::move(*entered);
   }
 
@@ -67,7 +67,7 @@ class HostRecordingTest : public ::testing::Test {
 
 TEST_F(HostRecordingTest, GivesAReasonWhereThereAreNoKernels) {
   Contestant candidate = loaded(true);
-  const CallResult collected = candidate.collect(in_seconds(30));
+  const CallResult collected = candidate.collect(in_seconds(120));
   ASSERT_FALSE(collected.fault) << collected.fault->detail;
   (void)candidate.process().kill();
   const auto text = read_text(records_.bytes());
@@ -80,7 +80,7 @@ TEST_F(HostRecordingTest, GivesAReasonWhereThereAreNoKernels) {
 
 TEST_F(HostRecordingTest, RecordsNothingUnlessAsked) {
   Contestant candidate = loaded(false);
-  const CallResult collected = candidate.collect(in_seconds(30));
+  const CallResult collected = candidate.collect(in_seconds(120));
   ASSERT_TRUE(collected.fault);
   EXPECT_THAT(collected.fault->detail, HasSubstr("broke the protocol"));
 }
