@@ -160,7 +160,7 @@ at::Tensor fused_continuation(const Projected& all) {
   const bool is_long = prefix > 0 && rows > 0 && all.queries.size(2) <= cudnn_head_dim;
   if (!is_long) return attend_last(all).output;
   at::Tensor first = merged(attend_prefix(slice(all, 0, rows, 0, prefix)),
-                                  attend_last(slice(all, 0, rows, prefix, m - n + rows - prefix)));
+                            attend_last(slice(all, 0, rows, prefix, m - n + rows - prefix)));
   if (rows == n) return first;
   return at::cat({first, attend_last(slice(all, rows, n - rows, 0, m)).output}, 0);
 }
