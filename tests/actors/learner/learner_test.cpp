@@ -87,7 +87,7 @@ TEST_F(LearnerTest, CheckpointRequestedWithinAStepFinishesThatStep) {
 
 TEST_F(LearnerTest, SegmentsThatAreAllRefusedEndIt) {
   const LearnerActor actor = start({"learner.max_skipped=2"});
-  for (const TrajectoryId id : {1, 2}) {
+  for (const TrajectoryId id : {TrajectoryId{1}, TrajectoryId{2}}) {
     Segment segment = segment_of(id);
     segment.log_probs.back() = std::numeric_limits<float>::quiet_NaN();
     self_->send(actor, segment);
