@@ -70,7 +70,7 @@ TEST_F(HostDeadlineTest, AnEndlessTemplateIsATimeout) {
        "};\n"
        "template <int M> struct F<0, M> { static constexpr unsigned v = M; };\n"
        "int endless() { return F<30, 0>::v; }\n"}};
-  const auto same = [&](seconds) { return endless; };
+  const auto same = [&](seconds) -> const FileSet& { return endless; };
   EXPECT_THAT(outcome_of_slow(same, {seconds{16}, seconds{32}, seconds{50}}),
               StartsWith("timeout: "));
 }
