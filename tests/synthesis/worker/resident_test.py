@@ -134,10 +134,11 @@ class ResidentTest(unittest.TestCase):
 
     def test_a_job_that_no_pipe_holds(self):
         process = self.process()
-        brief = self.resident.limits._replace(seconds=2.0, waits=1.0)  # of wall time, which counts here
-        with mock.patch.object(self.resident, "limits", brief), \
-                mock.patch.object(self.resident.process, "limits", brief):
-            self.assertEqual(self.reason("x" * (1 << 22)), "timed_out")
+        os.kill(process, signal.SIGSTOP)  # or it might read as fast as it is written to
+        brief = self.resident.limits._replace(seconds=2.0, waits=1.0)
+        with mock.patch.object(self.resident.process, "limits", brief), self.assertRaises(Rejected) as caught:
+            self.resident.process.do("x" * (1 << 22))
+        self.assertEqual(caught.exception.reason, "timed_out")
         self.assertNotEqual(self.process(), process)
 
     def test_other_children_leave_it_alone(self):
