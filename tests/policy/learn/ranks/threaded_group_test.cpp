@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "policy/learn/ranks/host_collective.hpp"
+#include "runtime/clock.hpp"
 
 namespace warpsmith::policy {
 namespace {
@@ -61,6 +62,7 @@ TEST(ThreadedGroupTest, ReduceScatterSumsAndAllGatherCompletes) {
 
 TEST(ThreadedGroupTest, RankThatFailsReleasesTheOthersAndIsNamed) {
   const auto group = group_of(3);
+  const auto start = SteadyClock::now();
   const std::string why = failure_of(*group, [](size_t rank, Collective& collective) {
     if (rank == 1) throw std::runtime_error("out of memory");
     at::Tensor all = at::zeros({3});
@@ -68,6 +70,7 @@ TEST(ThreadedGroupTest, RankThatFailsReleasesTheOthersAndIsNamed) {
     collective.reduce_scatter(all, own);
   });
   EXPECT_THAT(why, HasSubstr("rank 1 of 3 (cpu): out of memory"));
+  EXPECT_LT(SteadyClock::now() - start, milliseconds{30'000}) << "not at the timeout of 120 s";
   EXPECT_EQ(failure_of(*group, [](size_t, Collective&) {}), why) << "no later work succeeds";
 }
 
