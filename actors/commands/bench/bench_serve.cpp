@@ -68,7 +68,7 @@ Result<ServeLoadReport> measure_served(const ServedModel& model,
   constexpr size_t spare_threads = 4;
   const auto server =
       HttpServer::listen({.threads = static_cast<size_t>(load.batch) + spare_threads},
-                         [&api](const HttpRequest& request) { return api.handle(request); });
+                         [&api](const ServedRequest& request) { return api.handle(request); });
   if (!server) return tl::unexpected(server.error());
   return run_serve_load({.port = server->port(),
                          .model = model.text.name,

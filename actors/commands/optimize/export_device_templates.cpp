@@ -102,6 +102,8 @@ def _build(into, key):
     _build_op(into, [into, *_toolkit()[1]], ["-ldl"], ["-lc10", "-ltorch_cpu", "-lc10_cuda", "-ltorch_cuda"])
 )py";
 
+const char* const device_room = "at::empty(shape.out[i], like.options().dtype(out_types[i]))";
+
 const char* const device_timing = R"py(@torch.no_grad()
 def time_shape(shape, rounds=5, calls=60):
     """The time of solve_out in ms as the judge takes it: one CUDA graph between two events, with cold caches, less that
@@ -149,7 +151,8 @@ const char* const device_needs =
 const ExportTexts& device_export_texts() {
   static const std::string build = std::string(export_architecture) + device_build;
   static const ExportTexts texts{export_load_library, build.c_str(), export_device_includes,
-                                 export_device_call,  device_timing, device_needs};
+                                 export_device_call,  device_room,   device_timing,
+                                 device_needs};
   return texts;
 }
 

@@ -216,7 +216,8 @@ const char* const export_module_operator = module_operator;
 
 const ExportTexts& module_export_texts() {
   static const std::string build = std::string(export_architecture) + module_build;
-  static const ExportTexts texts{module_load, build.c_str(), "", "", module_timing, module_needs};
+  static const ExportTexts texts{module_load, build.c_str(), "",          "",
+                                 "",          module_timing, module_needs};
   return texts;
 }
 

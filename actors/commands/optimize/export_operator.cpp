@@ -146,7 +146,8 @@ std::string operator_source(const ExportedKernel& kernel) {
   }
   const Counts n = counts_of(kernel);
   return includes + export_operator_head + operator_tables(kernel) + call_source(kernel) +
-         export_operator_tail + solve_function(n) + solve_out_function(n) + "}  // namespace\n\n" +
+         replaced(export_operator_tail, "@ROOM@", export_texts(kernel.form).room) +
+         solve_function(n) + solve_out_function(n) + "}  // namespace\n\n" +
          registration(n, package_name(kernel.task),
                       kernel.form == ExportForm::plan ? "CUDA" : "CPU");
 }

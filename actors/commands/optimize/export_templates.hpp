@@ -23,6 +23,7 @@ struct ExportTexts {
   const char* build;     // of build.py: _facts and _build
   const char* includes;  // op.cpp's first lines
   const char* call;      // of op.cpp: what runs the kernel
+  const char* room;      // of op.cpp: the expression that makes output i
   const char* timing;    // of test_regression.py: time_shape
   const char* needs;     // a paragraph of the README: what the first import compiles, and with what
 };

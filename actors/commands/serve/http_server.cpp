@@ -28,8 +28,8 @@ std::string lower(std::string text) {
   return text;
 }
 
-HttpRequest request_of(const httplib::Request& from, std::string body) {
-  HttpRequest request{.method = from.method, .path = from.path, .body = std::move(body)};
+ServedRequest request_of(const httplib::Request& from, std::string body) {
+  ServedRequest request{.method = from.method, .path = from.path, .body = std::move(body)};
   for (const auto& [name, value] : from.headers) request.headers.emplace(lower(name), value);
   return request;
 }

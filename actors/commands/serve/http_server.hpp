@@ -14,7 +14,7 @@
 
 namespace warpsmith::actors {
 
-struct HttpRequest {
+struct ServedRequest {
   std::string method;  // "GET", "POST"
   std::string path;    // without the query
   std::string body;
@@ -37,7 +37,7 @@ struct HttpResponse {
 };
 
 /// Called by several threads at once. An exception becomes status 500.
-using HttpHandler = std::function<HttpResponse(const HttpRequest&)>;
+using HttpHandler = std::function<HttpResponse(const ServedRequest&)>;
 
 struct HttpOptions {
   std::string host = "127.0.0.1";

@@ -114,7 +114,7 @@ ExitCode serve(ServeArguments args) {
   if (!loop) return report(loop.error());
   ServeApi api(model->text, args.api, **loop);
   auto server = HttpServer::listen(
-      args.http, [&api](const HttpRequest& request) { return api.handle(request); });
+      args.http, [&api](const ServedRequest& request) { return api.handle(request); });
   if (!server) return report(server.error());
   std::cout << "serving " << model->text.name << " at "
             << http_address(args.http.host, server->port()) << "/v1" << std::endl;

@@ -34,7 +34,7 @@ HttpResponse response_of(const ApiError& error) {
   return response;
 }
 
-std::string header(const HttpRequest& request, const std::string& name) {
+std::string header(const ServedRequest& request, const std::string& name) {
   const auto found = request.headers.find(name);
   return found == request.headers.end() ? std::string{} : found->second;
 }
@@ -57,13 +57,13 @@ ApiError no_such_model(const std::string& asked, const std::string& served) {
 }
 
 /// A web page can make a browser post plain text to this machine, but not JSON.
-ApiResult<void> check_content_type(const HttpRequest& request) {
+ApiResult<void> check_content_type(const ServedRequest& request) {
   if (header(request, "content-type").starts_with("application/json")) return {};
   return tl::unexpected<ApiError>{
       {.status = 415, .message = "expected Content-Type: application/json"}};
 }
 
-std::string label_of(const HttpRequest& request) {
+std::string label_of(const ServedRequest& request) {
   for (const char* path :
        {"/v1/chat/completions", "/v1/completions", "/v1/models", "/health", "/metrics"}) {
     if (request.path == path) return path;
@@ -80,7 +80,7 @@ ServeApi::ServeApi(ServedText text, ServeOptions options, EngineLoop& loop)
       created_(static_cast<int64_t>(std::time(nullptr))),
       nonce_(new_nonce()) {}
 
-HttpResponse ServeApi::handle(const HttpRequest& request) {
+HttpResponse ServeApi::handle(const ServedRequest& request) {
   const auto began = SteadyClock::now();
   HttpResponse response = route(request);
   const std::string label = label_of(request);
@@ -97,7 +97,7 @@ HttpResponse ServeApi::handle(const HttpRequest& request) {
   return response;
 }
 
-HttpResponse ServeApi::route(const HttpRequest& request) {
+HttpResponse ServeApi::route(const ServedRequest& request) {
   const std::string& path = request.path;
   const bool get = request.method == "GET" || request.method == "HEAD";
   if (get && path == "/health") return health();
@@ -134,12 +134,12 @@ HttpResponse ServeApi::model(const std::string& name) const {
   return response_of(no_such_model(name, text_.name));
 }
 
-HttpResponse ServeApi::generate(Endpoint endpoint, const HttpRequest& request) {
+HttpResponse ServeApi::generate(Endpoint endpoint, const ServedRequest& request) {
   auto response = answer(endpoint, request);
   return response ? std::move(*response) : response_of(response.error());
 }
 
-ApiResult<HttpResponse> ServeApi::answer(Endpoint endpoint, const HttpRequest& request) {
+ApiResult<HttpResponse> ServeApi::answer(Endpoint endpoint, const ServedRequest& request) {
   if (auto json = check_content_type(request); !json) return tl::unexpected(json.error());
   auto parsed = parse_request(endpoint, request.body, text_.syntax);
   if (!parsed) return tl::unexpected(parsed.error());

@@ -27,14 +27,14 @@ class ServeApi {
  public:
   ServeApi(ServedText text, ServeOptions options, EngineLoop& loop);
 
-  HttpResponse handle(const HttpRequest& request);
+  HttpResponse handle(const ServedRequest& request);
 
  private:
-  HttpResponse route(const HttpRequest& request);
+  HttpResponse route(const ServedRequest& request);
   HttpResponse health() const;
   HttpResponse model(const std::string& name) const;
-  HttpResponse generate(Endpoint endpoint, const HttpRequest& request);
-  ApiResult<HttpResponse> answer(Endpoint endpoint, const HttpRequest& request);
+  HttpResponse generate(Endpoint endpoint, const ServedRequest& request);
+  ApiResult<HttpResponse> answer(Endpoint endpoint, const ServedRequest& request);
   AnswerHead new_head(Endpoint endpoint);
 
   const ServedText text_;

@@ -33,7 +33,7 @@ TEST(HttpServerTest, AnAddressIsWrittenAsAUrl) {
 }
 
 TEST(HttpServerTest, APortThatIsTakenIsAnError) {
-  const HttpHandler handler = [](const HttpRequest&) { return HttpResponse{}; };
+  const HttpHandler handler = [](const ServedRequest&) { return HttpResponse{}; };
   const auto first = HttpServer::listen({.threads = 1}, handler);
   ASSERT_TRUE(first) << first.error().message;
   const auto second = HttpServer::listen({.port = first->port(), .threads = 1}, handler);
@@ -44,7 +44,7 @@ TEST(HttpServerTest, APortThatIsTakenIsAnError) {
 TEST(HttpServerTest, ConnectionsBeyondThoseThatMayWaitAreRefused) {
   std::latch served{1}, released{1};
   std::once_flag first_one;
-  const auto server = HttpServer::listen({.threads = 1, .waiting = 1}, [&](const HttpRequest&) {
+  const auto server = HttpServer::listen({.threads = 1, .waiting = 1}, [&](const ServedRequest&) {
     std::call_once(first_one, [&] { served.count_down(); });
     released.wait();
     return HttpResponse{.body = "{}"};
@@ -95,7 +95,7 @@ std::string answer_to_a_slow_body(int port) {
 }
 
 TEST(HttpServerTest, ABodyThatNeverEndsIsRefusedAtItsDeadline) {
-  const HttpHandler handler = [](const HttpRequest&) { return HttpResponse{}; };
+  const HttpHandler handler = [](const ServedRequest&) { return HttpResponse{}; };
   const auto server =
       HttpServer::listen({.threads = 1, .body_timeout = std::chrono::seconds{1}}, handler);
   ASSERT_TRUE(server) << server.error().message;
