@@ -183,8 +183,10 @@ def compared(program, place, operator, promoted, pause, function):
     for _ in range(PAIRS):
         judged = judged_again(program, same, place / "candidates" / promoted)
         timed = in_fresh_process(place / "result", ["-c", TIMER, function, str(pause)])
-        if not judged or timed.returncode != 0:
-            return None, f"{function}: {'no time ' + timed.stderr[-300:] if judged else 'judged again, it does not pass'}"
+        if not judged:
+            return None, f"{function}: judged again, it does not pass"
+        if timed.returncode != 0:
+            return None, f"{function}: no time: {timed.stderr[-300:]}"
         pairs.append((min(json.loads(timed.stdout)), min(judged)))
     change = statistics.median(ours / judged - 1 for ours, judged in pairs)
     ours, judged = (statistics.median(side) for side in zip(*pairs))
