@@ -54,7 +54,7 @@ void fill(httplib::Response& to, HttpResponse response) {
       });
 }
 
-void refuse(httplib::Response& to, ApiError error) {
+void refuse(httplib::Response& to, const ApiError& error) {
   HttpResponse response{.status = error.status, .body = error_body(error)};
   if (error.retry_after_s > 0) {
     response.headers["Retry-After"] = std::to_string(error.retry_after_s);
@@ -161,7 +161,7 @@ void add_routes(httplib::Server& server, const HttpOptions& options, const HttpH
 
 }  // namespace
 
-Result<HttpServer> HttpServer::listen(const HttpOptions& options, HttpHandler handler) {
+Result<HttpServer> HttpServer::listen(const HttpOptions& options, const HttpHandler& handler) {
   auto state = std::make_unique<State>();
   configure(state->server, options, state->listening);
   add_routes(state->server, options, handler);

@@ -54,7 +54,7 @@ struct HttpOptions {
 class HttpServer {
  public:
   /// Binds and listens. `invalid_argument` if the address is not of this machine or is taken.
-  static Result<HttpServer> listen(const HttpOptions& options, HttpHandler handler);
+  static Result<HttpServer> listen(const HttpOptions& options, const HttpHandler& handler);
 
   HttpServer(HttpServer&&) noexcept;
   HttpServer& operator=(HttpServer&&) noexcept;
