@@ -13,7 +13,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr size_t most_letters = 500, most_operators = 16, most_code = size_t{1} << 20U;
+constexpr size_t most_letters = 500, most_detail = 1200;  // bytes; a detail has up to 300 letters
+constexpr size_t most_operators = 16, most_code = size_t{1} << 20U;
 constexpr size_t most_steps = 32;
 
 /// The text of `key`; empty, with `wrong` set to the key, if it is none or too long.
@@ -88,7 +89,7 @@ Result<Composition> parse_composition(std::string_view text) {
     read_row(*row, found, wrong);
   } else {
     found.reason = text_of(json, "reason", most_letters, wrong);
-    found.detail = json.contains("detail") ? text_of(json, "detail", most_letters, wrong) : "";
+    found.detail = json.contains("detail") ? text_of(json, "detail", most_detail, wrong) : "";
     if (wrong.empty() && found.reason.empty()) wrong = "reason";
   }
   if (wrong.empty()) read_steps(json, found, wrong);

@@ -60,8 +60,8 @@ def _url(text):
 def _positive(kind):
     def convert(text):
         value = kind(text)
-        if value <= 0:
-            raise argparse.ArgumentTypeError(f"expected a number above 0, got {text}")
+        if not 0 < value < math.inf:
+            raise argparse.ArgumentTypeError(f"expected a finite number above 0, got {text}")
         return value
     return convert
 

@@ -18,6 +18,7 @@ from remote import Remote
 _AHEAD = 8  # candidates per worker that may wait for an earlier one
 _PROGRESS_S = 10.0
 _START_S, _ANSWER_S = 300.0, 1800.0  # seconds after which a worker counts as lost
+_MOST_DEATHS = 3  # of workers in a row that never answered
 _FRUITLESS = 2000  # rejections one after another, after which a run without an end of rows gives up
 
 
@@ -42,7 +43,7 @@ class _Process:
         script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "worker.py")
         self.process = subprocess.Popen([sys.executable, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         text=True, env=environments.of_worker(self.folder.name, gpu))
-        self.output, self.index, self.answered = self.process.stdout, None, 0
+        self.output, self.index, self.row, self.answered = self.process.stdout, None, None, 0
         self._send({**settings, "folder": self.folder.name})
 
     def _send(self, value):
@@ -53,7 +54,7 @@ class _Process:
             pass  # seen as the end of its answers
 
     def give(self, index, row):
-        self.index, self.since = index, time.monotonic()
+        self.index, self.row, self.since = index, row, time.monotonic()
         self._send({"index": index, "row": row})
 
     def idle(self):
@@ -83,7 +84,7 @@ class Pipeline:
 
     def __init__(self, settings, journal, funnel, rows=None, say=print):
         self.settings, self.journal, self.funnel, self.say = settings, journal, funnel, say
-        self.hashes, self.fruitless, self.returned = set(), 0, []
+        self.hashes, self.fruitless, self.returned, self.deaths = set(), 0, [], 0
         for record in journal.records:
             self._count(record)
         self.next = self.committed = len(journal.records)
@@ -156,6 +157,7 @@ class Pipeline:
             if records is None:
                 self._replace(selector, processes, process, "the worker died")
             else:
+                self.deaths = 0
                 self.waiting.update((record["index"], record) for record in records)
         for process in [p for p in processes if p.late()]:
             self._replace(selector, processes, process, "the worker did not answer")
@@ -168,11 +170,19 @@ class Pipeline:
             self.returned += [left] if left else []
             return self.say(process.loss())
         process.end()
-        if not process.answered and not self.funnel.candidates:
-            raise GaveUp(f"{why} before it answered once, with exit status {process.process.returncode}")
-        if process.index is not None:
+        processes.remove(process)
+        if not process.answered:
+            self._start_failed(process, why)
+        elif process.index is not None:
             self.waiting[process.index] = {"index": process.index, "reason": "died", "detail": why, "steps": {}}
-        processes[processes.index(process)] = self._start(selector, process.gpu)
+        processes.append(self._start(selector, process.gpu))
+
+    def _start_failed(self, process, why):
+        """The machine is more likely at fault than the candidate, which another worker gets."""
+        self.deaths += 1
+        if self.deaths == _MOST_DEATHS or not self.funnel.candidates:
+            raise GaveUp(f"{why} before it answered once, with exit status {process.process.returncode}")
+        self.returned += [] if process.index is None else [(process.index, process.row)]
 
     def _commit(self, count):
         while self.committed in self.waiting and not self._done(count):

@@ -38,10 +38,15 @@ REASONS = {
 }
 
 
+def storable(text):
+    """The text with question marks for what no file of UTF-8 holds, such as half a surrogate pair."""
+    return text.encode(errors="replace").decode()
+
+
 class Rejected(Exception):
     """The candidate is unfit; `reason` is a key of REASONS."""
 
     def __init__(self, reason, detail=""):
         super().__init__(f"{reason}: {detail}" if detail else reason)
         assert reason in REASONS, reason
-        self.reason, self.detail, self.steps = reason, detail[:300], {}
+        self.reason, self.detail, self.steps = reason, storable(detail)[:300], {}

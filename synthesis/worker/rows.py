@@ -6,6 +6,7 @@ import json
 import pathlib
 import random
 
+from reasons import storable
 from row_files import MOST_CODE, READERS, Unreadable
 
 _MOST_SOURCE = 200  # letters
@@ -21,6 +22,8 @@ def _problem(values):
         return "ops is no list of names"
     if not isinstance(code, str) or not code:
         return "no text in the column code"
+    if any(storable(text) != text for text in (code, *(ops or []))):
+        return "text that is no UTF-8"
     return "code is longer than 1 MiB" if len(code) > MOST_CODE else ""
 
 
@@ -32,7 +35,7 @@ def _row(values, name):
         return {"code": None, "problem": problem, "name": name}
     source = values.get("data_source")
     return {"code": values["code"], "ops": values.get("ops"), "name": name,
-            "data_source": source[:_MOST_SOURCE] if isinstance(source, str) else ""}
+            "data_source": storable(source[:_MOST_SOURCE]) if isinstance(source, str) else ""}
 
 
 def _names(text):

@@ -5,7 +5,7 @@ import hashlib
 
 from reasons import Rejected
 
-REQUIRED = ("Model", "get_inputs", "get_init_inputs")
+REQUIRED = {"Model": ast.ClassDef, "get_inputs": ast.FunctionDef, "get_init_inputs": ast.FunctionDef}
 MOST_BYTES = 1 << 20
 
 
@@ -17,9 +17,8 @@ def parsed(code):
         tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise Rejected("no_python", str(error)) from None
-    defined = {n.name for n in tree.body if isinstance(n, (ast.ClassDef, ast.FunctionDef))}
-    for name in REQUIRED:
-        if name not in defined:
+    for name, kind in REQUIRED.items():
+        if not any(isinstance(n, kind) and n.name == name for n in tree.body):
             raise Rejected("missing_name", name)
     return tree
 
@@ -52,18 +51,20 @@ def tokens(tree, own=None):
             found.append(numbers.setdefault(text, f"#{len(numbers)}"))
 
     def visit(node):
+        """Adds the node's own tokens; its children follow."""
         if _is_text(node) or isinstance(node, (ast.expr_context, ast.arguments)) and not getattr(node, "args", None):
-            return
+            return ()
         found.append(type(node).__name__)
         for field in ("id", "attr", "arg", "name", "module"):
             if isinstance(text := getattr(node, field, None), str):
                 name(text)
         if isinstance(node, ast.Constant) and own is not None:
             found.append(repr(node.value))
-        for child in ast.iter_child_nodes(node):
-            visit(child)
+        return ast.iter_child_nodes(node)
 
-    visit(tree)
+    left = [tree]  # a stack of its own: a text may be nested more deeply than Python's calls
+    while left:
+        left += reversed(list(visit(left.pop())))
     return found
 
 

@@ -20,7 +20,7 @@ import sealing
 from assemble import Unfit
 from compose import Candidate, Rules
 from evaluate import Evaluation, signature_of
-from reasons import Rejected
+from reasons import Rejected, storable
 from resident import Resident, empty
 from seeds import from_json
 from similarity import FLOOR
@@ -84,7 +84,7 @@ class Worker:
             candidate = watch.timed("compose", self._candidate, index, row)
             found["row"] = self._accepted(candidate, watch)
         except Unfit as error:
-            found.update(reason="not_composed", detail=str(error)[:300])
+            found.update(reason="not_composed", detail=storable(str(error))[:300])
         except Rejected as error:
             watch.add(error.steps)
             found.update(reason=error.reason, detail=error.detail)
@@ -180,14 +180,11 @@ def _are_facts(value, form):
 
 
 def _are_names(value):
-    return isinstance(value, list) and all(isinstance(name, str) for name in value)
+    return isinstance(value, list) and all(isinstance(name, str) and storable(name) == name for name in value)
 
 
 def _is_number(value):
-    try:
-        return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-    except OverflowError:  # an integer of hundreds of digits
-        return False
+    return isinstance(value, float) and math.isfinite(value)
 
 
 def _warm_up(settings):

@@ -28,6 +28,13 @@ TEST(CompositionRecordTest, WhatIsWrittenIsReadBack) {
   EXPECT_EQ(parse_composition(to_json(bad)).value(), bad);
 }
 
+TEST(CompositionRecordTest, ADetailHasThreeHundredLettersOfAnyLength) {
+  Composition said = bad;
+  said.detail.clear();
+  for (int i = 0; i < 300; ++i) said.detail += "\xF0\x9F\x98\x80";
+  EXPECT_EQ(parse_composition(to_json(said)).value(), said);
+}
+
 TEST(CompositionRecordTest, EveryWrongFormIsRefusedByTheKey) {
   const std::pair<const char*, const char*> wrong[]{
       {"[]", "expected an object"},

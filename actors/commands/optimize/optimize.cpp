@@ -43,7 +43,7 @@ const char* const optimize_footer =
     "  warpsmith optimize op.py --candidates kernels\n"
     "  warpsmith optimize op.py --candidates kernels --baseline mine --margin 10 --time 10m\n"
     "  warpsmith optimize op.py --brain configs/brain-collect.toml --attempts 16 \\\n"
-    "    --set brain.url=https://HOST/v1 --set brain.model=NAME --set brain.max_cost=5\n"
+    "    --set brain.url=https://HOST/v1 --set brain.model=NAME --set brain.max_requests=200\n"
     "  warpsmith optimize --resume runs/optimize-op-20260101T120000\n"
     "Exit codes: 0 promoted, 1 nothing better, 2 bad input, 3 infrastructure failure,\n"
     "130 interrupted; what was judged is kept.";

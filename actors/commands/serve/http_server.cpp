@@ -72,17 +72,21 @@ void answer_post(const httplib::Request& from, httplib::Response& to,
   std::string body;
   const size_t limit = options.body_bytes;
   const Deadline deadline = Deadline::after(options.body_timeout);
+  Deadline silence = Deadline::after(options.read_timeout);
   const bool whole = reader([&](const char* data, size_t size) {
     if (body.size() + size > limit || deadline.passed()) return false;
+    silence = Deadline::after(options.read_timeout);
     body.append(data, size);
     return true;
   });
   if (whole) return fill(to, handler(request_of(from, std::move(body))));
   to.set_header("Connection", "close");
-  if (deadline.passed()) {
-    return refuse(to, {.status = 408,
-                       .message = "the body: expected whole within " +
-                                  std::to_string(options.body_timeout.count()) + " s"});
+  if (deadline.passed() || silence.passed()) {
+    return refuse(
+        to, {.status = 408,
+             .message = "the body: expected whole within " +
+                        std::to_string(options.body_timeout.count()) + " s, without a pause of " +
+                        std::to_string(options.read_timeout.count()) + " s"});
   }
   refuse(to, {.status = to.status == 400 && body.empty() ? 400 : 413,
               .message = "the body: expected at most " + std::to_string(limit) + " bytes"});

@@ -59,13 +59,15 @@ Result<std::optional<StageRecord>> stored_record(const StagePlace& place) {
   return std::optional{std::move(*record)};
 }
 
-/// True if there is a run to resume. A folder that holds none yet, of a start that was cut short,
-/// goes.
-bool has_run(const StagePlace& place, Stage kind) {
+/// True if there is a run to resume, also a damaged one. A folder that holds none yet, of a start
+/// that was cut short, goes.
+bool has_run(const StagePlace& place) {
   const RunPaths paths{place.run()};
-  std::error_code ignored;
-  if (fs::exists(samples(kind) ? paths.database() : paths.config(), ignored)) return true;
-  fs::remove_all(place.run(), ignored);
+  std::error_code error;
+  for (const fs::path& file : {paths.config(), paths.database()}) {
+    if (fs::exists(file, error) || error) return true;
+  }
+  fs::remove_all(place.run(), error);
   return false;
 }
 
@@ -98,7 +100,8 @@ Result<RunFolder> open_chain(const RunConfig& config, const RunPlace& place,
 
 class Chain {
  public:
-  Chain(fs::path folder, const Output& output) : folder_(fs::absolute(folder)), output_(output) {}
+  Chain(const fs::path& folder, const Output& output)
+      : folder_(fs::absolute(folder)), output_(output) {}
 
   /// Runs one stage, or takes over the result of an earlier process. False: it failed, or
   /// Ctrl-C came.
@@ -133,7 +136,7 @@ class Chain {
     config.run.name = place.name;
     config.run.seed = stage_seed(stage);
     RunPlace where{place.name, "", folder_.string()};
-    if (has_run(place, config.run.stage)) where.resume = place.run().string();
+    if (has_run(place)) where.resume = place.run().string();
     const StageEnd end = run_stage(config, where, {output_.quiet, false});
     code_ = end.code;
     if (!end.complete) return false;

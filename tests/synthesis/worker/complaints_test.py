@@ -24,6 +24,10 @@ class ComplaintsTest(Case):
         self.assertIn("no such folder", self.complaint(*self.arguments("a", 1, more=["--against", "/none"])))
         self.assertIn("--workers 0 needs a --node that works", self.complaint(*self.arguments("a", 0)))
         self.assertIn("expected 0 or more, got -1", self.complaint(*self.arguments("a", -1)))
+        for option in ("--memory-gib", "--max-ms", "--min-ms", "--seconds"):
+            for value in ("inf", "nan"):
+                words = self.complaint(*self.arguments("a", 1, more=[option, value]))
+                self.assertIn(f"{option}: expected a finite number above 0, got {value}", words)
 
     def test_a_path_that_can_be_no_folder(self):
         file = self.folder / "file"

@@ -186,10 +186,11 @@ class AttacksTest(unittest.TestCase):
             self.assertEqual(reason_of(program("return x * 2", top=top)), "forged", text)
 
     def test_facts_of_another_form(self):
-        honest = {"operators": ["exp"], "shapes": ["float32[2]"], "used": ["exp"], "eager_ms": 0.5, "roofline_ms": 1}
+        honest = {"operators": ["exp"], "shapes": ["float32[2]"], "used": ["exp"], "eager_ms": 0.5, "roofline_ms": 1.0}
         self.assertTrue(worker._are_facts(honest, worker._RUN))
         for wrong in ({"used": None}, {"shapes": [1]}, {"eager_ms": "0.5"}, {"roofline_ms": float("nan")},
-                      {"compile_ms": 0.5}, {"eager_ms": True}, {"eager_ms": 10**400}):
+                      {"compile_ms": 0.5}, {"eager_ms": True}, {"eager_ms": 10**400}, {"eager_ms": 10**20},
+                      {"used": ["\ud800"]}):
             self.assertFalse(worker._are_facts({**honest, **wrong}, worker._RUN), wrong)
         self.assertFalse(worker._are_facts(honest, worker._FACTS["run_all"]))
 

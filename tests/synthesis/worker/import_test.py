@@ -20,10 +20,14 @@ class ImportTest(Case):
             (program("return torch.sigmoid(x) * torch.tanh(x) ", inputs="torch.randn(7, 9)"), [], "similar"),
             (program("return x * 2", top="import os\nos.system('true')"), [], "forks"),
             (None, [], "bad_row"),
+            (good + "# \ud800", [], "bad_row"),
+            (program("raise ValueError('\\ud800' + 'Ä' * 400)"), None, "raises"),
+            (good.replace("class Model(nn.Module)", "def Model()"), [], "missing_name"),
             (program("return x.cumsum(-1)"), None, None),
         ]
         source = self.folder / "rows.jsonl"
-        source.write_text("".join(json.dumps({"code": c, "ops": o, "data_source": "test"}) + "\n" for c, o, _ in rows))
+        objects = [{"code": code, "ops": ops, "data_source": "test\ud800"} for code, ops, _ in rows]
+        source.write_text("".join(json.dumps(row) + "\n" for row in objects))
         done = command("--cache", self.folder, "import", source, "--out", self.folder / "in", "--against", known,
                        "--workers", 1, *WINDOW)
         self.assertEqual(done.returncode, 0, done.stderr)

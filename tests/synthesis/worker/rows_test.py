@@ -14,8 +14,10 @@ import pyarrow  # noqa: E402
 import pyarrow.parquet  # noqa: E402
 import row_files  # noqa: E402
 import rows  # noqa: E402
+from funnel import Funnel  # noqa: E402
 from journal import Conflict, Journal  # noqa: E402
 from names import task_id  # noqa: E402
+from pipeline import GaveUp, Pipeline  # noqa: E402
 
 
 class RowsTest(unittest.TestCase):
@@ -181,6 +183,15 @@ class RowsTest(unittest.TestCase):
         self.parquet("b.parquet", text=["x"])
         with self.assertRaisesRegex(rows.Unreadable, "b.parquet: no column code"):
             rows.check(self.folder)
+
+
+class FailedStartTest(unittest.TestCase):
+    def test_a_worker_that_never_starts_rejects_no_candidate(self):
+        journal = mock.Mock(records=[{"index": 0, "reason": "raises", "detail": "", "steps": {}}])
+        run = Pipeline({"no": "worker starts with these"}, journal, Funnel(), say=lambda text: None)
+        with self.assertRaisesRegex(GaveUp, "the worker died before it answered once, with exit status 1"):
+            run.run(count=5, workers=2)
+        journal.add.assert_not_called()
 
 
 class StoreTest(unittest.TestCase):

@@ -27,10 +27,19 @@ class ParsedTest(unittest.TestCase):
 
     def test_texts_that_lack_a_name(self):
         self.assertEqual(self.reason("class Model: pass\ndef get_inputs(): pass"), "missing_name")
+        functions = "".join(f"def {name}(): pass\n" for name in ("Model", "get_inputs", "get_init_inputs"))
+        self.assertEqual(self.reason(functions), "missing_name")
 
     def test_texts_that_are_none_or_too_long(self):
         for code in (None, "", 7, "#" * (2 << 20)):
             self.assertEqual(self.reason(code), "bad_row")
+
+
+class DeepTextTest(unittest.TestCase):
+    def test_a_text_may_be_nested_more_deeply_than_calls(self):
+        tree = parsed(program("return " + " + ".join(["x"] * 1200)))
+        self.assertGreater(len(model_tokens(tree)), 2400)
+        self.assertEqual(len(normalised_hash(tree)), 64)
 
 
 class HashTest(unittest.TestCase):

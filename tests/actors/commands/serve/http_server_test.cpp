@@ -73,8 +73,8 @@ TEST(HttpServerTest, ConnectionsBeyondThoseThatMayWaitAreRefused) {
   EXPECT_EQ(answered, 2);
 }
 
-/// Sends a byte every 20 ms until an answer arrives; its first line.
-std::string answer_to_a_slow_body(int port) {
+/// Sends a byte after each pause until an answer arrives; its first line.
+std::string answer_to_a_slow_body(int port, int pause_ms) {
   const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -84,7 +84,7 @@ std::string answer_to_a_slow_body(int port) {
   if (::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) text.clear();
   pollfd reading{.fd = fd, .events = POLLIN};
   while (!text.empty() && ::send(fd, text.data(), text.size(), MSG_NOSIGNAL) > 0) {
-    if (::poll(&reading, 1, 20) > 0) break;
+    if (::poll(&reading, 1, pause_ms) > 0) break;
     text = "a";
   }
   std::array<char, 256> bytes{};
@@ -99,7 +99,15 @@ TEST(HttpServerTest, ABodyThatNeverEndsIsRefusedAtItsDeadline) {
   const auto server =
       HttpServer::listen({.threads = 1, .body_timeout = std::chrono::seconds{1}}, handler);
   ASSERT_TRUE(server) << server.error().message;
-  EXPECT_EQ(answer_to_a_slow_body(server->port()), "HTTP/1.1 408 Request Timeout");
+  EXPECT_EQ(answer_to_a_slow_body(server->port(), 20), "HTTP/1.1 408 Request Timeout");
+}
+
+TEST(HttpServerTest, ABodyThatPausesIsRefusedAsLate) {
+  const HttpHandler handler = [](const ServedRequest&) { return HttpResponse{}; };
+  const auto server =
+      HttpServer::listen({.threads = 1, .read_timeout = std::chrono::seconds{1}}, handler);
+  ASSERT_TRUE(server) << server.error().message;
+  EXPECT_EQ(answer_to_a_slow_body(server->port(), 60'000), "HTTP/1.1 408 Request Timeout");
 }
 
 }  // namespace

@@ -104,6 +104,15 @@ TEST_F(ChainProgramTest, KilledInEachStageItLosesNothingAndTrainsNothingTwice) {
   EXPECT_THAT(shown.out, HasSubstr("--- outcome: reward"));
 }
 
+TEST_F(ChainProgramTest, AStageThatLostItsDatabaseIsNotStartedAnew) {
+  ASSERT_TRUE(kill_in(0, start_words()));
+  for (const char* file : {"run.db", "run.db-wal", "run.db-shm"}) fs::remove(stage(0) / file);
+  const ChildExit end = run({"train", "--resume", chain().string(), "--quiet"});
+  EXPECT_EQ(end.exit_code, 2) << end.err;
+  EXPECT_THAT(end.err, HasSubstr("run.db is missing"));
+  EXPECT_FALSE(fs::is_empty(stage(0) / "segments"));
+}
+
 TEST_F(ChainProgramTest, BadChainsLeaveNothing) {
   const auto refusal = [this](const std::string& stages) {
     const ChildExit end = run({"train", config(), "--set", "run.stages=" + stages});
