@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The closed list of reasons for which a candidate is rejected, in the order of the steps that find them.
+# The closed list of reasons for which a candidate is rejected, by the steps that find them.
 
 REASONS = {
     "not_composed": "the composer found no program for this index",
