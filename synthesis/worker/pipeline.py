@@ -84,7 +84,8 @@ class Pipeline:
 
     def __init__(self, settings, journal, funnel, rows=None, say=print):
         self.settings, self.journal, self.funnel, self.say = settings, journal, funnel, say
-        self.hashes, self.fruitless, self.returned, self.deaths = set(), 0, [], 0
+        self.hashes, self.fruitless, self.returned = set(), 0, []
+        self.deaths, self.suspects = 0, set()  # workers that never answered, in a row; what they worked on
         for record in journal.records:
             self._count(record)
         self.next = self.committed = len(journal.records)
@@ -174,15 +175,22 @@ class Pipeline:
         if not process.answered:
             self._start_failed(process, why)
         elif process.index is not None:
-            self.waiting[process.index] = {"index": process.index, "reason": "died", "detail": why, "steps": {}}
+            self._died(process.index, why)
         processes.append(self._start(selector, process.gpu))
 
     def _start_failed(self, process, why):
-        """The machine is more likely at fault than the candidate, which another worker gets."""
+        """The machine is more likely at fault than the candidate, which another worker gets, once."""
         self.deaths += 1
         if self.deaths == _MOST_DEATHS or not self.funnel.candidates:
             raise GaveUp(f"{why} before it answered once, with exit status {process.process.returncode}")
-        self.returned += [] if process.index is None else [(process.index, process.row)]
+        if process.index in self.suspects and self.deaths == 1:  # others have answered since
+            self._died(process.index, why)
+        elif process.index is not None:
+            self.suspects.add(process.index)
+            self.returned.append((process.index, process.row))
+
+    def _died(self, index, why):
+        self.waiting[index] = {"index": index, "reason": "died", "detail": why, "steps": {}}
 
     def _commit(self, count):
         while self.committed in self.waiting and not self._done(count):

@@ -193,6 +193,15 @@ class FailedStartTest(unittest.TestCase):
             run.run(count=5, workers=2)
         journal.add.assert_not_called()
 
+    def test_a_candidate_that_ends_two_new_workers_while_others_answer_has_died(self):
+        run = Pipeline({}, mock.Mock(records=[{"index": 0, "reason": "raises", "detail": "", "steps": {}}]), Funnel())
+        fresh = mock.Mock(index=7, row={"code": "x"}, answered=0)
+        run._start_failed(fresh, "the worker died")
+        self.assertEqual((run.returned, run.waiting), ([(7, {"code": "x"})], {}))
+        run.deaths = 0  # another worker answers
+        run._start_failed(fresh, "the worker died")
+        self.assertEqual((len(run.returned), run.waiting[7]["reason"]), (1, "died"))
+
 
 class StoreTest(unittest.TestCase):
     def test_names_end_with_the_hash_however_long_the_operators_are(self):
