@@ -6,8 +6,8 @@ or three of contract `device`, which need a GPU.
 Run from the checkout's root: scripts/optimize_table.py --out FOLDER [--contract device] [--only NAME …] [--no-exports]
 Prints a line for each operator; exit code 1 if one is not as expected. Exports are imported in a fresh process, pass
 their own test and are timed there with cold caches, in turns with new verdicts on the same kernel. Other programs of
-the host change a core's speed from one moment to the next, so of each dozen of calls the least counts, and of PAIRS
-comparisons, each in new processes, the median.
+the host change a core's speed from one moment to the next, so of each dozen of calls the least counts (on a GPU the
+median), and of PAIRS comparisons, each in new processes, the median.
 """
 import argparse
 import json
@@ -179,7 +179,7 @@ def compared(program, place, operator, promoted, pause, function):
     """The median share by which the export is slower than judged, and a line. Judgements and timings take turns."""
     same = place / f"{function}.py"
     same.write_text(operator.read_text() + f"\n\nget_inputs = {function}\n")
-    pairs = []
+    pairs, chosen = [], min if pause else statistics.median
     for _ in range(PAIRS):
         judged = judged_again(program, same, place / "candidates" / promoted)
         timed = in_fresh_process(place / "result", ["-c", TIMER, function, str(pause)])
@@ -187,7 +187,7 @@ def compared(program, place, operator, promoted, pause, function):
             return None, f"{function}: judged again, it does not pass"
         if timed.returncode != 0:
             return None, f"{function}: no time: {timed.stderr[-300:]}"
-        pairs.append((min(json.loads(timed.stdout)), min(judged)))
+        pairs.append((chosen(json.loads(timed.stdout)), chosen(judged)))
     change = statistics.median(ours / judged - 1 for ours, judged in pairs)
     ours, judged = (statistics.median(side) for side in zip(*pairs))
     return change, f"{function} {ours:.4f} of {judged:.4f} ms, {change:+.1%}"
