@@ -106,6 +106,10 @@ KINDS = {"fast": lambda s: s,
          "one_shape": lambda s: repeated(s, 40, f"dims[0] != {512 * TIMES_LARGER}")}
 
 
+class Missing(Exception):
+    """No time of an export or of a verdict; the text says why."""
+
+
 def operator_text(path, with_sizes):
     """The operator, larger along the dimension that it does not reduce."""
     text = (MICRO / f"{path}.py").read_text()
@@ -161,47 +165,63 @@ def prepared(place, contract, task):
     return operator, ["--baseline", str(place / "mine")]
 
 
-def judged_again(program, operator, solution):
-    """The candidate's times in a new verdict, in ms."""
+def judged_again(program, operator, solution, chosen):
+    """The candidate's time in a new verdict, in ms."""
     done = subprocess.run([program, "check", "--json", "--task", str(operator), str(solution)], capture_output=True,
                           text=True, timeout=LIMIT_S, cwd=ROOT)
-    return json.loads(done.stdout)["evidence"]["timing"]["candidate_ms"] if done.returncode == 0 else []
+    if done.returncode != 0:
+        raise Missing(f"judged again, it does not pass: {done.stdout[-300:]}{done.stderr[-300:]}")
+    return chosen(json.loads(done.stdout)["evidence"]["timing"]["candidate_ms"])
 
 
 def in_fresh_process(result, words):
-    """Runs Python with these words in the export's folder, on the core that the judge uses."""
+    """What Python prints with these words in the export's folder, on the core that the judge uses."""
     core = max(os.sched_getaffinity(0))
     python = ["taskset", "-c", str(core), os.environ.get("WARPSMITH_PYTHON", sys.executable), "-B"]
-    return subprocess.run([*python, *words], cwd=result / "export", capture_output=True, text=True, timeout=LIMIT_S)
+    done = subprocess.run([*python, *words], cwd=result / "export", capture_output=True, text=True, timeout=LIMIT_S)
+    if done.returncode != 0:
+        raise Missing(f"{' '.join(words)[:40]} fails: {done.stderr[-3000:]}")
+    return done.stdout
+
+
+def between(times, apart=1):
+    """The middle of each two times so far apart: a machine that slowly changes changes both sides."""
+    return [(before + after) / 2 for before, after in zip(times, times[apart:])]
+
+
+def change_of(ours, judged):
+    return statistics.median(mine / theirs - 1 for mine, theirs in zip(ours, judged))
 
 
 def compared(program, place, operator, promoted, pause, function):
-    """The median share by which the export is slower than judged, and a line. Judgements and timings take turns."""
+    """The median share by which the export is slower than judged, and a line. Judgements and timings take turns.
+
+    The control is the same median of verdicts beside verdicts: what this machine's noise makes of equal kernels.
+    """
+    chosen = min if pause else statistics.median
     same = place / f"{function}.py"
-    same.write_text(operator.read_text() + f"\n\nget_inputs = {function}\n")
-    pairs, chosen = [], min if pause else statistics.median
+    first = "" if function == "get_inputs" else f"\n\nget_inputs, {function} = {function}, get_inputs\n"
+    same.write_text(operator.read_text() + first)
+    judged, ours = [judged_again(program, same, place / "candidates" / promoted, chosen)], []
     for _ in range(PAIRS):
-        judged = judged_again(program, same, place / "candidates" / promoted)
-        timed = in_fresh_process(place / "result", ["-c", TIMER, function, str(pause)])
-        if not judged:
-            return None, f"{function}: judged again, it does not pass"
-        if timed.returncode != 0:
-            return None, f"{function}: no time: {timed.stderr[-300:]}"
-        pairs.append((chosen(json.loads(timed.stdout)), chosen(judged)))
-    change = statistics.median(ours / judged - 1 for ours, judged in pairs)
-    ours, judged = (statistics.median(side) for side in zip(*pairs))
-    return change, f"{function} {ours:.4f} of {judged:.4f} ms, {change:+.1%}"
+        ours.append(chosen(json.loads(in_fresh_process(place / "result", ["-c", TIMER, function, str(pause)]))))
+        judged.append(judged_again(program, same, place / "candidates" / promoted, chosen))
+    (place / f"{function}.json").write_text(json.dumps({"export_ms": ours, "judged_ms": judged}))
+    change, control = change_of(ours, between(judged)), change_of(judged[1:-1], between(judged, 2))
+    return change, (f"{function} {statistics.median(ours):.4f} of {statistics.median(judged):.4f} ms, {change:+.1%} "
+                    f"(control {control:+.1%})")
 
 
 def export_row(program, place, operator, promoted, pause):
     """Does the export pass its own test, and is it as fast as judged on each shape? And lines."""
-    tested = in_fresh_process(place / "result", ["test_regression.py"])
-    if tested.returncode != 0:
-        return False, [(tested.stderr.strip().splitlines() or ["failed"])[-1]]
-    signature = next((place / "result/export").glob("*/signature.json"))
-    rows = [compared(program, place, operator, promoted, pause, shape["function"])
-            for shape in json.loads(signature.read_text())["shapes"]]
-    return all(change is not None and abs(change) <= TOLERANCE for change, _ in rows), [line for _, line in rows]
+    try:
+        in_fresh_process(place / "result", ["test_regression.py"])
+        signature = next((place / "result/export").glob("*/signature.json"))
+        rows = [compared(program, place, operator, promoted, pause, shape["function"])
+                for shape in json.loads(signature.read_text())["shapes"]]
+    except Missing as error:
+        return False, [str(error)]
+    return all(abs(change) <= TOLERANCE for change, _ in rows), [line for _, line in rows]
 
 
 def one_row(args, task):

@@ -14,7 +14,7 @@ import torch._dynamo  # the dispatch mode needs it; loaded once here, not in eac
 from cost import Survey, estimate_ms, roofline_ms
 from outputs import check_informative, check_values, flat, same
 from reasons import Rejected
-from used import Calls
+from used import Calls, unused
 
 _DETERMINISTIC = {"cpu": 0.0, "cuda": 1e-5}  # sums by atomic additions are honest
 _COMPILED = 1e-3
@@ -68,12 +68,19 @@ def signature_of(facts):
 
 def survey_on_meta(code):
     """The signature of a program, found without computing anything."""
+    return _signature_on_meta(_loaded(code))
+
+
+def _signature_on_meta(module):
     with torch.no_grad(), torch.device("meta"):
-        module = _loaded(code)
-        model, inputs = _built(module, "meta"), module.get_inputs()
+        model, inputs = _built(module, "meta"), _moved(module.get_inputs(), "meta")
         with Survey() as survey:
             model(*inputs)
     return signature_of({"operators": survey.operators, "shapes": shapes_of(inputs)})
+
+
+def _moved(values, device):
+    return [v.to(device) if isinstance(v, torch.Tensor) else v for v in values]
 
 
 def shapes_of(values):
@@ -93,8 +100,7 @@ class Evaluation:
         """Fresh inputs, drawn on the device itself where the task allows that."""
         seed_all(number)
         with torch.device(self.device):
-            given = self.module.get_inputs()
-        return [v.to(self.device) if isinstance(v, torch.Tensor) else v for v in given]
+            return _moved(self.module.get_inputs(), self.device)
 
     def run(self):
         """All steps but the compiler's; the facts of an accepted candidate."""
@@ -125,21 +131,28 @@ class Evaluation:
         self.model = _built(self.module, self.device)
         self.sample = self.inputs(1)
         kept = [v.clone() if isinstance(v, torch.Tensor) else v for v in self.sample]
-        self.calls = Calls(self.model)
-        with Survey() as survey, self.calls:
+        calls = Calls(self.model)
+        with Survey() as survey, calls:
             result = self.model(*self.sample)
         self.outs = flat(result)
         check_values(self.outs)
-        self.cost = survey.result()
+        self.cost, (self.used, functions) = survey.result(), calls.used(self.outs)
         if self.cost.random:
             raise Rejected("random", self.cost.random)
         for before, after in zip(kept, self.sample):
             if isinstance(before, torch.Tensor) and not torch.equal(before, after):
                 raise Rejected("changes_input")
-        if signature_of(self.facts()) in self.settings["signatures"]:
+        if self.settings["signatures"] & {signature_of(self.facts()), self.signature_on_meta()}:
             raise Rejected("same_signature")
-        if unused := self.calls.unused(self.ops):
-            raise Rejected("op_unused", unused)
+        if missing := unused(self.ops, self.used, functions):
+            raise Rejected("op_unused", missing)
+
+    def signature_on_meta(self):
+        """As known programs are surveyed: devices divide some layers, such as an LSTM, into other operators."""
+        try:
+            return _signature_on_meta(self.module) if self.settings["signatures"] else None
+        except Exception:  # a task may need values
+            return None
 
     def determinism(self):
         """Other states of the generators, and a second construction from the same ones, must not matter."""
@@ -215,4 +228,4 @@ class Evaluation:
     def facts(self):
         """What is known of the task without a clock."""
         return {"operators": list(self.cost.operators), "shapes": shapes_of(self.sample),
-                "used": sorted(self.calls.names)}
+                "used": sorted(self.used)}

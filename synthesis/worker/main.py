@@ -117,7 +117,7 @@ def _fill(options, settings, prepared, journal, funnel, key):
     paths = {"seeds": prepared["seeds"], "against": prepared["against"]}
     rows = _rows(options, settings, prepared, key)
     try:
-        pipeline = Pipeline({**settings, **paths}, journal, funnel, rows, say)
+        pipeline = Pipeline({**settings, **paths, "hides_key": key is not None}, journal, funnel, rows, say)
         pipeline.run(getattr(options, "count", None), options.workers, options.gpus, options.node)
     except (GaveUp, foreign.Unreadable) as error:
         say(f"synth: {error}")

@@ -2,9 +2,9 @@
 # `synth worker`: composes or filters candidates for a run on another machine, through standard input and output.
 #
 # It receives one JSON object a line: the settings first, with the texts of the files that a worker reads, then
-# {"index": n, "row": null or a foreign row}. It sends {"ready": versions} or {"refused": why}, one record for each
-# candidate, and {"alive": true} every few seconds, so that a machine that hangs is told from a candidate that takes
-# long. It ends at the end of its input and removes its files, however the run ended.
+# candidates, as worker.py does. It sends {"ready": versions} or {"refused": why}, one record for each candidate, and
+# {"alive": true} every few seconds, so that a machine that hangs is told from a candidate that takes long. It ends at
+# the end of its input and removes its files, however the run ended.
 import json
 import os
 import pathlib

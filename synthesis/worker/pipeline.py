@@ -15,7 +15,7 @@ import environments
 from owned_folder import OwnedFolder
 from remote import Remote
 
-_AHEAD = 8  # candidates per worker that may wait for an earlier one
+_AHEAD = 64  # candidates per worker that may wait for an earlier one, whose compiler may take minutes
 _PROGRESS_S = 10.0
 _START_S, _ANSWER_S = 300.0, 1800.0  # seconds after which a worker counts as lost
 _MOST_DEATHS = 3  # of workers in a row that never answered
@@ -44,6 +44,7 @@ class _Process:
         self.process = subprocess.Popen([sys.executable, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         text=True, env=environments.of_worker(self.folder.name, gpu))
         self.output, self.index, self.row, self.answered = self.process.stdout, None, None, 0
+        self.told = 0  # hashes of accepted tasks that it knows
         self._send({**settings, "folder": self.folder.name})
 
     def _send(self, value):
@@ -53,9 +54,10 @@ class _Process:
         except BrokenPipeError:
             pass  # seen as the end of its answers
 
-    def give(self, index, row):
+    def give(self, index, row, hashes):
         self.index, self.row, self.since = index, row, time.monotonic()
-        self._send({"index": index, "row": row})
+        self._send({"index": index, "row": row, "hashes": hashes[self.told:]})
+        self.told = len(hashes)
 
     def idle(self):
         return self.index is None
@@ -84,7 +86,7 @@ class Pipeline:
 
     def __init__(self, settings, journal, funnel, rows=None, say=print):
         self.settings, self.journal, self.funnel, self.say = settings, journal, funnel, say
-        self.hashes, self.fruitless, self.returned = set(), 0, []
+        self.hashes, self.fruitless, self.returned = [], 0, []  # of accepted tasks, in their order
         self.deaths, self.suspects = 0, set()  # workers that never answered, in a row; what they worked on
         for record in journal.records:
             self._count(record)
@@ -97,7 +99,7 @@ class Pipeline:
         self.funnel.add(record)
         self.fruitless = self.fruitless + 1 if record["reason"] else 0
         if not record["reason"]:
-            self.hashes.add(record["row"]["hash"])
+            self.hashes.append(record["row"]["hash"])
 
     def run(self, count, workers, gpus=None, nodes=()):
         """Fills the journal. `gpus`: how many the workers here use in turn. `nodes`: commands that reach workers."""
@@ -144,11 +146,11 @@ class Pipeline:
     def _feed(self, processes):
         for process in (p for p in processes if p.idle()):
             if self.returned:
-                process.give(*self.returned.pop(0))
+                process.give(*self.returned.pop(0), self.hashes)
             elif not self.ended and self.next - self.committed < _AHEAD * len(processes):
                 row = self._row()
                 if not self.ended:
-                    process.give(self.next, row)
+                    process.give(self.next, row, self.hashes)
                     self.next += 1
 
     def _listen(self, selector, processes, count):

@@ -15,7 +15,7 @@ REASONS = {
     "random": "forward calls a random operator",
     "nondeterministic": "two runs on the same inputs differ",
     "changes_input": "forward writes into its inputs",
-    "op_unused": "a declared operator is not called",
+    "op_unused": "no output depends on a declared operator",
     "constant": "different inputs give the same output",
     "constant_axis": "the output is constant along an axis",
     "near_zero": "the output is nearly zero everywhere",

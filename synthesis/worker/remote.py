@@ -47,15 +47,17 @@ class Remote:
         self.connection = Connection(self.command)
         self.output, self.buffer = self.connection.output, b""
         self.ready, self.heard, self.fault = False, time.monotonic(), ""
+        self.told = 0  # hashes of accepted tasks that this worker knows
         self.connection.send(self.first)
         return True
 
     def idle(self):
         return self.connection is not None and self.ready and self.index is None
 
-    def give(self, index, row):
+    def give(self, index, row, hashes=()):
         self.index, self.row = index, row
-        self.connection.send(_line({"index": index, "row": row}))
+        self.connection.send(_line({"index": index, "row": row, "hashes": hashes[self.told:]}))
+        self.told = len(hashes)
 
     def records(self):
         """Records that have arrived; None at the end of the connection. Call it when the output is readable."""

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # A worker process: composes or takes candidates, filters them, and answers with one record for each.
 #
-# Standard input holds one JSON object a line: the settings first, then {"index": n, "row": null or a foreign row}.
+# Standard input holds one JSON object a line: the settings first, then {"index": n, "row": null or a foreign row,
+# "hashes": those of tasks that were accepted since}.
 import gc
 import json
 import math
@@ -60,7 +61,11 @@ class Worker:
         self.index, signatures = against.load(settings["against"])
         self.judged = {**{k: settings[k] for k in ("device", "window", "compile")}, "signatures": signatures}
         self.limits = child.Limits(seconds=settings["seconds"], memory=settings["memory"], device=settings["device"])
-        self.folder = settings["folder"]
+        self.folder, self.hashes = settings["folder"], set()
+
+    def tell(self, hashes):
+        """Hashes of accepted tasks, whose like is a duplicate. The run looks again: others are under way."""
+        self.hashes.update(hashes)
 
     def enter_namespaces(self):
         """Required by compilers, which write files, and by a GPU's driver, whose files cannot be told apart."""
@@ -115,6 +120,8 @@ class Worker:
     def _judge(self, candidate, watch):
         tree = watch.timed("parse", parsed, candidate.code)
         digest = watch.timed("hash", normalised_hash, tree)
+        if digest in self.hashes:
+            raise Rejected("duplicate")
         similarity = watch.timed("similarity", self._similarity, tree)
         facts = self._evaluated(candidate, watch)
         return {"ops": candidate.ops or facts["used"], "data_source": candidate.source, "code": candidate.code,
@@ -218,6 +225,7 @@ def main():
     worker = ready(json.loads(sys.stdin.readline()))
     for line in sys.stdin:
         job = json.loads(line)
+        worker.tell(job["hashes"])
         sys.stdout.write(json.dumps(worker.record(job["index"], job["row"])) + "\n")
         sys.stdout.flush()
 

@@ -84,6 +84,21 @@ class OutputsTest(unittest.TestCase):
         self.assertEqual(reason_of(program("return x.exp()"), ["torch.cumsum"]), "op_unused")
         self.assertIsNone(reason_of(program("return x.exp() @ x.T"), ["torch.exp", "torch.matmul"]))
 
+    def test_operators_whose_results_reach_no_output(self):
+        for forward in ("F.gelu(x)\nreturn x.exp()", "y = x.clone()\ny[0] = F.gelu(x)[0]\nreturn x.exp()", "self.m(x)\nreturn x.exp()",
+                        "return x.exp() * F.gelu(x).size(0)"):
+            code = program(forward, init="self.m = nn.GELU()")
+            declared = "torch.nn.GELU" if "self.m(" in forward else "torch.nn.functional.gelu"
+            self.assertEqual(reason_of(code, ["torch.exp", declared]), "op_unused", forward)
+
+    def test_results_reach_an_output_by_views_writes_and_numbers(self):
+        for forward in ("y = x.clone()\ny[0] = F.gelu(x)[0]\nreturn y.exp()",
+                        "y = torch.empty_like(x)\ny.T[1:].copy_(F.gelu(x).T[1:])\ny[:, 0] = 1\nreturn y.exp()",
+                        "y = torch.empty_like(x)\ntorch.mul(F.gelu(x), 2, out=y)\nreturn y.exp()",
+                        "return x.exp() * F.gelu(x).sum().item()", "return x.exp() if F.gelu(x).max() > 0 else x.sin()",
+                        "return {'a': [x.exp()], 'b': F.gelu(x)}"):
+            self.assertIsNone(reason_of(program(forward), ["torch.exp", "torch.nn.functional.gelu"]), forward)
+
     def test_times_outside_the_window(self):
         code = program("return torch.tanh(x)")
         self.assertEqual(reason_of(code, window=[1000.0, 2000.0]), "too_fast")
@@ -124,6 +139,12 @@ class OutputsTest(unittest.TestCase):
         self.assertIsNone(reason_of(program("return torch.relu(x.exp())", inputs="torch.randn(32, 128)"),
                                     signatures={known}))
         self.assertEqual(known, signature_of({"operators": ["relu", "exp"], "shapes": ["float32[64, 128]"]}))
+
+    def test_layers_that_a_device_divides_otherwise_than_meta(self):
+        for forward, init in (("return self.m(x)[0]", "self.m = nn.LSTM(128, 32)"),
+                              ("return F.scaled_dot_product_attention(x[None], x[None], x[None])", "pass")):
+            code = program(forward, init=init)
+            self.assertEqual(reason_of(code, signatures={survey_on_meta(code)}), "same_signature")
 
     def test_code_that_raises(self):
         self.assertEqual(reason_of(program("return x @ x")), "raises")

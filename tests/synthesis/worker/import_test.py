@@ -15,7 +15,8 @@ class ImportTest(Case):
         rows = [
             (good, ["torch.nn.functional.gelu"], None),
             (good.replace("(self, x)", "(self, data)").replace("F.gelu(x)", "F.gelu(data)"), [], "duplicate"),
-            (good, ["torch.nn.Linear"], "op_unused"),
+            (good, ["torch.nn.Linear"], "duplicate"),
+            (program("return F.gelu(x) * 3"), ["torch.nn.Linear"], "op_unused"),
             ("As an AI model, I ignore all previous instructions.", [], "no_python"),
             (program("return torch.sigmoid(x) * torch.tanh(x) ", inputs="torch.randn(7, 9)"), [], "similar"),
             (program("return x * 2", top="import os\nos.system('true')"), [], "forks"),
@@ -33,6 +34,7 @@ class ImportTest(Case):
         self.assertEqual(done.returncode, 0, done.stderr)
         journal = [json.loads(line) for line in (self.folder / "in/journal.jsonl").read_text().splitlines()[1:]]
         self.assertEqual([record["reason"] for record in journal], [reason for *_, reason in rows])
+        self.assertNotIn("eager", journal[1]["steps"], "a duplicate is refused before it runs")
         self.assertEqual([row["ops"] for row in self.rows("in")], [["torch.nn.functional.gelu"], ["cumsum"]])
 
     def test_a_sample_with_a_defect_gives_exit_status_one(self):

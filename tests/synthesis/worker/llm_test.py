@@ -10,6 +10,9 @@ from unittest import mock
 
 from support import WINDOW, Case, command, program
 
+import main  # noqa: E402
+import namespaces  # noqa: E402
+import worker  # noqa: E402
 from endpoint import Endpoint, Failed  # noqa: E402
 from llm import Llm, Rows, text_in  # noqa: E402
 from pipeline import GaveUp  # noqa: E402
@@ -198,6 +201,20 @@ class CommandTest(LlmCase):
         for path in (self.folder / "out").rglob("*.*"):
             self.assertNotIn(KEY, path.read_text(errors="replace"), path)
         self.assertNotIn(KEY, done.stderr + done.stdout)
+
+    def test_a_run_with_a_key_needs_user_namespaces(self):
+        options = mock.Mock(command="synth", composer="rules")
+        for key in (None, KEY):
+            with mock.patch.object(main, "Pipeline") as pipeline:
+                main._fill(options, {}, {"seeds": "", "against": ""}, None, None, key)
+            settings = {"compile": "none", "device": "cpu", **pipeline.call_args.args[0]}
+            refusing = mock.Mock(settings=settings, folder="")
+            with mock.patch.object(namespaces, "enter", side_effect=OSError("refused")):
+                if key is None:
+                    worker.Worker.enter_namespaces(refusing)
+                    continue
+                with self.assertRaisesRegex(SystemExit, "a run with a key needs user namespaces"):
+                    worker.Worker.enter_namespaces(refusing)
 
     def test_options_that_do_not_go_together(self):
         for more, complaint in ((["--composer", "llm"], "needs --url and --model"),

@@ -7,7 +7,7 @@ import sys
 import time
 import unittest
 
-from support import WORKER, Case, command
+from support import WORKER, Case, command, needs_namespaces
 
 
 class ResumeTest(Case):
@@ -37,6 +37,22 @@ class ResumeTest(Case):
         again = ("--out", self.folder / "again", "--workers", 1, "--sample", 4, "--min-ms", 0.01)
         done = command("--cache", self.folder, "import", self.folder / "one", *again)
         self.assertEqual((done.returncode, len(self.rows("again"))), (0, 4), done.stderr)
+
+    @needs_namespaces
+    def test_a_full_disk_stops_the_run_and_the_same_command_goes_on_once_there_is_room(self):
+        disk = self.folder / "disk"
+        disk.mkdir()
+        run = " ".join(map(str, [sys.executable, "-B", WORKER / "main.py", "--cache", self.folder,
+                                 *self.arguments("disk/out", 1, count=30)]))
+        script = f"""mount -t tmpfs -o size=24k none {disk}
+            {run}; echo first $?
+            mount -o remount,size=32m {disk}
+            {run}; echo second $?
+            grep -c . {disk}/out/tasks.jsonl"""
+        done = subprocess.run(["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script], text=True,
+                              capture_output=True, env={**os.environ, "OMP_NUM_THREADS": "1"}, timeout=500)
+        self.assertIn("No space left on device; once that is repaired, the same command goes on", done.stderr)
+        self.assertRegex(done.stdout, r"first 3\n(.*\n)?second 0\n30\n")
 
 
 if __name__ == "__main__":
