@@ -85,8 +85,8 @@ class OutputsTest(unittest.TestCase):
         self.assertIsNone(reason_of(program("return x.exp() @ x.T"), ["torch.exp", "torch.matmul"]))
 
     def test_operators_whose_results_reach_no_output(self):
-        for forward in ("F.gelu(x)\nreturn x.exp()", "y = x.clone()\ny[0] = F.gelu(x)[0]\nreturn x.exp()", "self.m(x)\nreturn x.exp()",
-                        "return x.exp() * F.gelu(x).size(0)"):
+        for forward in ("F.gelu(x)\nreturn x.exp()", "y = x.clone()\ny[0] = F.gelu(x)[0]\nreturn x.exp()",
+                        "self.m(x)\nreturn x.exp()", "return x.exp() * F.gelu(x).size(0)"):
             code = program(forward, init="self.m = nn.GELU()")
             declared = "torch.nn.GELU" if "self.m(" in forward else "torch.nn.functional.gelu"
             self.assertEqual(reason_of(code, ["torch.exp", declared]), "op_unused", forward)
