@@ -3,7 +3,8 @@
 """Does `optimize` promote exactly what it should? Operators with candidates of known kinds: twelve of contract `cpu`,
 or three of contract `device`, which need a GPU.
 
-Run from the checkout's root: scripts/optimize_table.py --out FOLDER [--contract device] [--only NAME …] [--no-exports]
+Run from the checkout's root:
+scripts/optimize_table.py --out FOLDER [--contract device] [--gpu N] [--only NAME …] [--no-exports]
 Prints a line for each operator; exit code 1 if one is not as expected. Exports are imported in a fresh process, pass
 their own test and are timed there with cold caches, in turns with new verdicts on the same kernel. Other programs of
 the host change a core's speed from one moment to the next, so of each dozen of calls the least counts (on a GPU the
@@ -165,20 +166,34 @@ def prepared(place, contract, task):
     return operator, ["--baseline", str(place / "mine")]
 
 
-def judged_again(program, operator, solution, chosen):
+def gpu_words(gpu):
+    """The option that has a command use that GPU."""
+    return [] if gpu is None else ["--gpu", str(gpu)]
+
+
+def environment(gpu):
+    """This process's, in which that GPU is the only one: an export runs on the first."""
+    if gpu is None:
+        return dict(os.environ)
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES", "")
+    return {**os.environ, "CUDA_VISIBLE_DEVICES": visible.split(",")[gpu] if visible else str(gpu)}
+
+
+def judged_again(args, operator, solution, chosen):
     """The candidate's time in a new verdict, in ms."""
-    done = subprocess.run([program, "check", "--json", "--task", str(operator), str(solution)], capture_output=True,
-                          text=True, timeout=LIMIT_S, cwd=ROOT)
+    command = [args.program, "check", *gpu_words(args.gpu), "--json", "--task", str(operator), str(solution)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, cwd=ROOT)
     if done.returncode != 0:
         raise Missing(f"judged again, it does not pass: {done.stdout[-300:]}{done.stderr[-300:]}")
     return chosen(json.loads(done.stdout)["evidence"]["timing"]["candidate_ms"])
 
 
-def in_fresh_process(result, words):
-    """What Python prints with these words in the export's folder, on the core that the judge uses."""
+def in_fresh_process(result, words, gpu):
+    """What Python prints with these words in the export's folder, on the core or GPU that the judge uses."""
     core = max(os.sched_getaffinity(0))
     python = ["taskset", "-c", str(core), os.environ.get("WARPSMITH_PYTHON", sys.executable), "-B"]
-    done = subprocess.run([*python, *words], cwd=result / "export", capture_output=True, text=True, timeout=LIMIT_S)
+    done = subprocess.run([*python, *words], cwd=result / "export", env=environment(gpu), capture_output=True,
+                          text=True, timeout=LIMIT_S)
     if done.returncode != 0:
         raise Missing(f"{' '.join(words)[:40]} fails: {done.stderr[-3000:]}")
     return done.stdout
@@ -193,7 +208,7 @@ def change_of(ours, judged):
     return statistics.median(mine / theirs - 1 for mine, theirs in zip(ours, judged))
 
 
-def compared(program, place, operator, promoted, pause, function):
+def compared(args, place, operator, promoted, pause, function):
     """The median share by which the export is slower than judged, and a line. Judgements and timings take turns.
 
     The control is the same median of verdicts beside verdicts: what this machine's noise makes of equal kernels.
@@ -202,22 +217,23 @@ def compared(program, place, operator, promoted, pause, function):
     same = place / f"{function}.py"
     first = "" if function == "get_inputs" else f"\n\nget_inputs, {function} = {function}, get_inputs\n"
     same.write_text(operator.read_text() + first)
-    judged, ours = [judged_again(program, same, place / "candidates" / promoted, chosen)], []
+    kernel, timer = place / "candidates" / promoted, ["-c", TIMER, function, str(pause)]
+    judged, ours = [judged_again(args, same, kernel, chosen)], []
     for _ in range(PAIRS):
-        ours.append(chosen(json.loads(in_fresh_process(place / "result", ["-c", TIMER, function, str(pause)]))))
-        judged.append(judged_again(program, same, place / "candidates" / promoted, chosen))
+        ours.append(chosen(json.loads(in_fresh_process(place / "result", timer, args.gpu))))
+        judged.append(judged_again(args, same, kernel, chosen))
     (place / f"{function}.json").write_text(json.dumps({"export_ms": ours, "judged_ms": judged}))
     change, control = change_of(ours, between(judged)), change_of(judged[1:-1], between(judged, 2))
     return change, (f"{function} {statistics.median(ours):.4f} of {statistics.median(judged):.4f} ms, {change:+.1%} "
                     f"(control {control:+.1%})")
 
 
-def export_row(program, place, operator, promoted, pause):
+def export_row(args, place, operator, promoted, pause):
     """Does the export pass its own test, and is it as fast as judged on each shape? And lines."""
     try:
-        in_fresh_process(place / "result", ["test_regression.py"])
+        in_fresh_process(place / "result", ["test_regression.py"], args.gpu)
         signature = next((place / "result/export").glob("*/signature.json"))
-        rows = [compared(program, place, operator, promoted, pause, shape["function"])
+        rows = [compared(args, place, operator, promoted, pause, shape["function"])
                 for shape in json.loads(signature.read_text())["shapes"]]
     except Missing as error:
         return False, [str(error)]
@@ -228,13 +244,14 @@ def one_row(args, task):
     path, kinds, user, expected = task
     place = args.out / path.replace("/", "-").replace("@", "-")
     operator, baseline = prepared(place, args.contract, task)
-    code, report = optimize(args.program, place, operator, place / "candidates", [*baseline, *args.more])
+    more = [*baseline, *gpu_words(args.gpu), *args.more]
+    code, report = optimize(args.program, place, operator, place / "candidates", more)
     promoted = report["promoted"]["name"] if report and report["promoted"] else None
     good = report is not None and promoted == expected and code == (0 if expected else 1)
     words = [path, "candidates " + "+".join(kinds), f"user {user or '-'}", f"promoted {promoted or '-'}",
              f"expected {expected or '-'}", f"exit {code}", "as expected" if good else "NOT as expected"]
     if good and promoted and not args.no_exports:
-        as_fast, lines = export_row(args.program, place, operator, promoted, PAUSES[args.contract])
+        as_fast, lines = export_row(args, place, operator, promoted, PAUSES[args.contract])
         words += ["export " + "; ".join(lines), "within 5 %" if as_fast else "NOT within 5 %"]
         good = as_fast
     print(" | ".join(words), flush=True)
@@ -245,6 +262,7 @@ def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--out", type=pathlib.Path, required=True, help="a new folder")
     options.add_argument("--contract", choices=("cpu", "device"), default="cpu", help="default: cpu")
+    options.add_argument("--gpu", type=int, help="number of the GPU for contract device; default: 0")
     options.add_argument("--only", nargs="*", help="operators, as in reduction/row_square_sum")
     options.add_argument("--no-exports", action="store_true", help="do not build and time the exports")
     options.add_argument("--program", default=str(ROOT / "warpsmith"), help="default: the launcher")

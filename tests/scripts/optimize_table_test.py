@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of scripts/optimize_table.py: what it runs, in place of running it."""
+
+import json
+import pathlib
+import sys
+import tempfile
+import types
+import unittest
+from unittest import mock
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
+import optimize_table  # noqa: E402
+
+TASK = ("scan/column_cumsum", ("fast",), None, "fast")
+
+
+class Commands:
+    """Answers like the commands that are run, and remembers them."""
+
+    def __init__(self):
+        self.calls = []
+
+    def __call__(self, command, env=None, **_):
+        self.calls.append((command, env))
+        if "optimize" in command:
+            result = pathlib.Path(command[command.index("--out") + 1])
+            (result / "export/kernel").mkdir(parents=True)
+            (result / "report.json").write_text(json.dumps({"promoted": {"name": "fast"}}))
+            (result / "export/kernel/signature.json").write_text(json.dumps({"shapes": [{"function": "get_inputs"}]}))
+        times = [1.0, 1.0] if "-c" in command else {"evidence": {"timing": {"candidate_ms": [1.0, 1.0]}}}
+        return types.SimpleNamespace(returncode=0, stdout=json.dumps(times), stderr="")
+
+
+class OptimizeTable(unittest.TestCase):
+    def commands(self, gpu, environment):
+        """What is run for one operator: of `optimize`, of `check`, and the environments of the export."""
+        commands = Commands()
+        with tempfile.TemporaryDirectory() as folder, mock.patch.dict("os.environ", environment, clear=True), \
+                mock.patch.object(optimize_table.subprocess, "run", commands):
+            args = types.SimpleNamespace(out=pathlib.Path(folder), contract="device", gpu=gpu, no_exports=False,
+                                         program="warpsmith", more=[])
+            self.assertTrue(optimize_table.one_row(args, TASK))
+        runs = {name: [c for c, _ in commands.calls if name in c] for name in ("optimize", "check")}
+        return runs["optimize"], runs["check"], [env for c, env in commands.calls if "taskset" in c]
+
+    def test_every_command_uses_the_gpu_that_is_named(self):
+        optimizes, checks, exports = self.commands(3, {})
+        self.assertTrue(optimizes and checks and exports)
+        for command in optimizes + checks:
+            self.assertEqual(command[command.index("--gpu") + 1], "3")
+        self.assertEqual({env["CUDA_VISIBLE_DEVICES"] for env in exports}, {"3"})
+
+    def test_the_number_counts_visible_gpus(self):
+        exports = self.commands(1, {"CUDA_VISIBLE_DEVICES": "4,6"})[2]
+        self.assertEqual({env["CUDA_VISIBLE_DEVICES"] for env in exports}, {"6"})
+
+    def test_without_a_number_nothing_names_a_gpu(self):
+        optimizes, checks, exports = self.commands(None, {})
+        self.assertFalse([command for command in optimizes + checks if "--gpu" in command])
+        self.assertFalse([env for env in exports if "CUDA_VISIBLE_DEVICES" in env])
+
+
+if __name__ == "__main__":
+    unittest.main()
