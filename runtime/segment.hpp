@@ -18,9 +18,9 @@ using TrajectoryId = uint64_t;  // order of admission within the run, from 1
 struct Segment {
   TrajectoryId trajectory = 0;
   uint32_t number = 0;
-  std::vector<int32_t> tokens;       // (T)
-  std::vector<uint8_t> action_mask;  // (T) 1 where the model sampled the token
-  std::vector<float> log_probs;      // (T) natural log under the sampling weights; 0 where masked
+  std::vector<int32_t> tokens;          // (T)
+  std::vector<uint8_t> action_mask;     // (T) 1 where the model sampled the token
+  std::vector<float> log_probs;         // (T) policy::SampledToken::log_prob; 0 where masked
   std::vector<PolicyVersion> versions;  // (T) weights that sampled it; default where masked
 
   size_t size() const { return tokens.size(); }

@@ -57,7 +57,7 @@ struct TokenChunk {
   TrajectoryId session = 0;
   uint32_t turn = 0;                         // of the call
   std::vector<int32_t> tokens;               // (n)
-  std::vector<float> log_probs;              // (n) natural log
+  std::vector<float> log_probs;              // (n) as in Segment
   std::vector<PolicyVersion> versions;       // (n)
   FinishReason finish = FinishReason::none;  // anything else: the last chunk of this turn
   template <class Archive>

@@ -7,6 +7,8 @@
 
 #include "actors/commands/train/stage_files.hpp"
 #include "actors/commands/train/stage_run.hpp"
+#include "actors/run/resume_check.hpp"
+#include "actors/run/run_session.hpp"
 #include "actors/sandbox/slot_cores.hpp"
 #include "runtime/run/durable_file.hpp"
 #include "runtime/run/run_folder.hpp"
@@ -69,6 +71,17 @@ bool has_run(const StagePlace& place) {
   }
   fs::remove_all(place.run(), error);
   return false;
+}
+
+/// Refuses overrides that the interrupted stage cannot go on with. One that is done, or has not
+/// begun, takes any.
+Result<void> check_stage(const StagePlace& place, const RunConfig& config) {
+  std::error_code ignored;
+  const bool begun = fs::exists(RunPaths{place.run()}.config(), ignored);
+  if (!begun || fs::exists(place.record(), ignored)) return {};
+  const auto before = config_of_run(place.run(), {});
+  if (!before) return tl::unexpected(before.error());
+  return check_resumable(*before, config, place.run().string());
 }
 
 Result<void> write_configs(const RunFolder& folder, const RunConfig& config,
@@ -189,6 +202,9 @@ Result<std::vector<ChainStage>> stages_of(const RunConfig& config, const RunPlac
     const std::string& name = config.run.stages[i];
     auto own = load_run_config(place_of(place.resume, i, name).config(), overrides, name);
     if (!own) return tl::unexpected(std::move(own.error()));
+    if (auto good = check_stage(place_of(place.resume, i, name), *own); !good) {
+      return tl::unexpected(good.error());
+    }
     stages.push_back({name, std::move(*own)});
   }
   if (auto good = check_chain(stages); !good) return tl::unexpected(good.error());

@@ -11,6 +11,7 @@
 #include "actors/commands/train/chain_run.hpp"
 #include "actors/commands/train/dry_run.hpp"
 #include "actors/commands/train/stage_run.hpp"
+#include "actors/run/resume_check.hpp"
 #include "actors/run/run_session.hpp"
 #include "runtime/run/run_listing.hpp"
 
@@ -25,15 +26,28 @@ struct TrainArguments {
 };
 
 /// A run whose tokens came from a brain cannot go on as one that learns online.
-Result<RunConfig> unless_brain_run(RunConfig config, const std::string& run) {
-  const auto before = config_of_run(run, {});
-  if (!before || !has_brain(before->brain) || !learns_online(config.run.stage)) return config;
+Result<void> unless_brain_run(const RunConfig& before, const RunConfig& config,
+                              const std::string& run) {
+  if (!has_brain(before.brain) || !learns_online(config.run.stage)) return {};
   return fail(ErrorCode::invalid_config,
               run +
                   ": a [brain] gave the tokens of this run, without the log-probabilities that "
                   "PPO needs: it cannot go on with run.stage = \"" +
                   std::string{to_string(config.run.stage)} +
                   "\"; resume it with \"collect\", or learn from it by \"rft\"");
+}
+
+/// What an override must not change. The stages of a chain are checked one by one, as they are
+/// read.
+Result<RunConfig> unless_changed(RunConfig config, const std::string& run) {
+  if (!config.run.stages.empty()) return config;
+  const auto before = config_of_run(run, {});
+  if (!before) return tl::unexpected(before.error());
+  if (auto good = unless_brain_run(*before, config, run); !good) {
+    return tl::unexpected(good.error());
+  }
+  if (auto good = check_resumable(*before, config, run); !good) return tl::unexpected(good.error());
+  return config;
 }
 
 /// Adds a hint if RUN is an evaluation: its configuration is seldom valid for training.
@@ -47,7 +61,7 @@ Result<RunConfig> resumed_config(const TrainArguments& args) {
         "with: ./warpsmith eval --resume " +
         args.resume;
   }
-  if (config) return unless_brain_run(std::move(*config), args.resume);
+  if (config) return unless_changed(std::move(*config), args.resume);
   return config;
 }
 

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "runtime/config/run_config.hpp"
 #include "runtime/environment.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -63,6 +64,32 @@ class ChainRunTest : public ::testing::Test {
   std::string python_ = python_interpreter().string();
   test_support::TemporaryFolder root_;
 };
+
+/// The interrupted stage has trajectories; the one before it is done.
+TEST_F(ChainRunTest, AnInterruptedStageKeepsItsSampling) {
+  RunConfig chain = load_run_config("configs/quickstart.toml", {}).value();
+  chain.run.stages = {"first", "agentic"};
+  for (const char* name : {"1-first", "2-agentic"}) {
+    fs::create_directories(stages() / name);
+    for (const fs::path& file :
+         {stages() / (std::string{name} + ".toml"), stages() / name / "config.toml"}) {
+      std::ofstream{file} << to_toml(chain);
+    }
+  }
+  std::ofstream{stages() / "1-first.json"} << "{}";
+  const auto resumed = [&](const std::string& change) {
+    return stages_of(chain, {"", (root_.path() / "chain").string()}, {change});
+  };
+  for (const char* change : {"stage.first.generator.temperature=0.5", "run.trajectories=640"}) {
+    const auto goes_on = resumed(change);
+    EXPECT_TRUE(goes_on) << goes_on.error().message;
+  }
+  const auto refused = resumed("generator.temperature=0.5");
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("2-agentic has sampled its trajectories, got 0.5"),
+            std::string::npos)
+      << refused.error().message;
+}
 
 /// In a process of its own: the signal would end one whose threads do not block it.
 TEST_F(ChainRunTest, AStopInTheLastStepOfAStageStartsNoOtherStage) {

@@ -57,6 +57,13 @@ TEST_F(ProgramTest, AFailedResumeKeepsTheConfiguration) {
       run({"train", "--resume", newest_run().string(), "--set", "model.folder=/no/model"});
   EXPECT_EQ(end.exit_code, 2) << end.err;
   EXPECT_EQ(text(), before);
+  for (const char* dry : {"--quiet", "--dry-run"}) {
+    const ChildExit warmer =
+        run({"train", "--resume", newest_run().string(), dry, "--set", "generator.temperature=2"});
+    EXPECT_EQ(warmer.exit_code, 2) << warmer.err;
+    EXPECT_THAT(warmer.err, testing::HasSubstr("generator.temperature (0 by collect.greedy): "));
+  }
+  EXPECT_EQ(text(), before);
   EXPECT_EQ(run({"train", "--resume", "no-such-run"}).exit_code, 2);
 }
 
