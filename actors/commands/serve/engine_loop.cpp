@@ -40,6 +40,7 @@ Result<std::shared_ptr<TokenChannel>> EngineLoop::submit(
     const std::lock_guard lock(mutex_);
     if (closed_) return fail(ErrorCode::infrastructure, "the server stops");
     if (!status_.failure.empty()) return fail(ErrorCode::infrastructure, status_.failure);
+    forget_cancelled();
     const int64_t held = status_.running + std::ssize(waiting_);
     if (held + std::ssize(sequences) > limits_.sessions + limits_.queue) {
       return fail(ErrorCode::capacity,
@@ -161,12 +162,18 @@ void EngineLoop::give_share_back() {
   share_->give_back();
 }
 
+/// Frees the places of clients that have left. With the lock held.
+void EngineLoop::forget_cancelled() {
+  std::erase_if(waiting_, [](const Waiting& one) { return one.channel->cancelled(one.sequence); });
+}
+
 /// Takes what has a slot from the queue. Waits if there is nothing to do.
 void EngineLoop::take_sequences() {
   std::unique_lock lock(mutex_);
   if (!engine_->has_work()) {
     changed_.wait_for(lock, idle_look, [this] { return stopping_ || !waiting_.empty(); });
   }
+  forget_cancelled();
   while (!waiting_.empty() && taken_.size() < engine_->free_slots()) {
     taken_.push_back(std::move(waiting_.front()));
     waiting_.pop_front();

@@ -51,8 +51,8 @@ class EngineLoop {
   EngineLoop& operator=(const EngineLoop&) = delete;
 
   /// Queues the sequences of one request; their session ids are set here, and token i of the
-  /// channel belongs to `sequences[i]`. `capacity`: the queue is full. `infrastructure`: the loop
-  /// closes or has failed.
+  /// channel belongs to `sequences[i]`. `capacity`: the queue is full, without what is cancelled.
+  /// `infrastructure`: the loop closes or has failed.
   Result<std::shared_ptr<TokenChannel>> submit(std::vector<policy::EngineRequest> sequences);
 
   /// Refuses all further requests.
@@ -85,6 +85,7 @@ class EngineLoop {
   void step();
   bool has_share();
   void give_share_back();
+  void forget_cancelled();
   void take_sequences();
   void admit(Waiting& waiting);
   void drop_cancelled();

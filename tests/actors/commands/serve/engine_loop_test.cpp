@@ -108,6 +108,16 @@ TEST_F(EngineLoopTest, ACancelledSequenceFreesItsSlot) {
   EXPECT_TRUE(idle(*loop));
 }
 
+TEST_F(EngineLoopTest, ACancelledSequenceFreesItsPlaceInTheQueueAtOnce) {
+  const test_support::TemporaryFolder leases;
+  const auto loop = start(1, shared_in(leases)).value();
+  const auto measuring = lease_in(leases).value();  // no sequence ends meanwhile
+  const auto held = loop->submit({request(500), request(500), request(500)}).value();
+  held->cancel(2);
+  EXPECT_TRUE(loop->submit({request(1)}));
+  EXPECT_FALSE(loop->submit({request(1)}));
+}
+
 TEST_F(EngineLoopTest, WhatTheEngineRefusesFailsOnlyItsRequest) {
   const auto loop = start(8).value();
   EngineRequest wrong = request(3);
