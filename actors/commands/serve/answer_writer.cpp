@@ -33,9 +33,13 @@ void count_end(const AnswerJob& job) {
   job.metrics->count_tokens(usage.prompt_tokens, usage.completion_tokens);
 }
 
-bool client_left(const AnswerJob& job) {
+void count_cancelled(const AnswerJob& job) {
   job.metrics->count_cancelled();
   count_end(job);
+}
+
+bool client_left(const AnswerJob& job) {
+  count_cancelled(job);
   return false;
 }
 
@@ -72,23 +76,21 @@ std::string last_events(const AnswerJob& job) {
 
 }  // namespace
 
-ApiResult<void> await_first(AnswerJob& job) {
-  while (true) {
-    const auto more = advance(job);
-    if (!more) return tl::unexpected(more.error());
-    if (*more) return {};
-  }
-}
-
-bool write_whole(AnswerJob& job, const HttpStream& out) {
+ApiResult<std::string> whole_answer(AnswerJob& job, const std::function<bool()>& is_open) {
   while (!job.generation->ended()) {
     const auto more = advance(job);
-    if (!more || !out.is_open()) return client_left(job);
+    if (!more) {
+      count_end(job);
+      return tl::unexpected(more.error());
+    }
+    if (is_open()) continue;
+    count_cancelled(job);
+    return tl::unexpected(ApiError{.status = 499, .message = "the client left"});
   }
   count_end(job);
   std::vector<ChoiceDelta> deltas;
   for (const auto& choice : job.generation->choices()) deltas.push_back(choice->take());
-  return out.write(answer_body(job.head, job.rules, deltas, job.generation->usage()));
+  return answer_body(job.head, job.rules, deltas, job.generation->usage());
 }
 
 bool write_events(AnswerJob& job, const HttpStream& out) {

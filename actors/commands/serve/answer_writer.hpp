@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the answer of one request while it is generated.
+// Makes the answer of one request: whole, or written while it is generated.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,11 +24,9 @@ struct AnswerJob {
   Deadline deadline;
 };
 
-/// Waits for the first token, so that an engine that fails before is an error with its status.
-ApiResult<void> await_first(AnswerJob& job);
-
-/// Writes the whole answer at its end. False if the client left or the engine ended.
-bool write_whole(AnswerJob& job, const HttpStream& out);
+/// The body of a whole answer, at its end: a failure before that is an error with its status.
+/// 499, which no client reads, if the client leaves.
+ApiResult<std::string> whole_answer(AnswerJob& job, const std::function<bool()>& is_open);
 
 /// Writes server-sent events as tokens come. An error is the last event.
 bool write_events(AnswerJob& job, const HttpStream& out);

@@ -12,6 +12,7 @@
 
 #include "actors/commands/serve/api_error.hpp"
 #include "actors/commands/serve/bounded_queue.hpp"
+#include "actors/commands/serve/connection.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/log.hpp"
 
@@ -31,6 +32,7 @@ std::string lower(std::string text) {
 ServedRequest request_of(const httplib::Request& from, std::string body) {
   ServedRequest request{.method = from.method, .path = from.path, .body = std::move(body)};
   for (const auto& [name, value] : from.headers) request.headers.emplace(lower(name), value);
+  request.is_open = connection_of(from);
   return request;
 }
 

@@ -19,6 +19,7 @@ struct ServedRequest {
   std::string path;    // without the query
   std::string body;
   std::map<std::string, std::string> headers;  // names in lower case
+  std::function<bool()> is_open;               // whether the client is still there
 };
 
 /// Where a body goes that is written bit by bit.

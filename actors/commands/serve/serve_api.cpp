@@ -153,15 +153,14 @@ ApiResult<HttpResponse> ServeApi::answer(Endpoint endpoint, const ServedRequest&
   auto job = std::make_shared<AnswerJob>(
       AnswerJob{new_head(endpoint), std::move(rules), std::move(*generation), &metrics_,
                 SteadyClock::now(), Deadline::after(options_.request_budget)});
-  HttpResponse response;
-  if (streams) {
-    response.content_type = "text/event-stream";
-    response.headers["Cache-Control"] = "no-cache";
-    response.stream = [job](const HttpStream& out) { return write_events(*job, out); };
-    return response;
+  if (!streams) {
+    auto body = whole_answer(*job, request.is_open);
+    if (!body) return tl::unexpected(std::move(body.error()));
+    return HttpResponse{.body = std::move(*body)};
   }
-  if (auto first = await_first(*job); !first) return tl::unexpected(first.error());
-  response.stream = [job](const HttpStream& out) { return write_whole(*job, out); };
+  HttpResponse response{.content_type = "text/event-stream"};
+  response.headers["Cache-Control"] = "no-cache";
+  response.stream = [job](const HttpStream& out) { return write_events(*job, out); };
   return response;
 }
 

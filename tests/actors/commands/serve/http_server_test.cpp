@@ -15,6 +15,8 @@
 #include <string>
 #include <thread>
 
+#include "runtime/clock.hpp"
+
 namespace warpsmith::actors {
 namespace {
 
@@ -71,6 +73,29 @@ TEST(HttpServerTest, ConnectionsBeyondThoseThatMayWaitAreRefused) {
   }
   EXPECT_EQ(refused, 2);
   EXPECT_EQ(answered, 2);
+}
+
+TEST(HttpServerTest, AHandlerSeesThatItsClientLeaves) {
+  std::atomic<bool> was_open{false}, left{false};
+  std::latch seen{1};
+  auto server = HttpServer::listen({.threads = 2}, [&](const ServedRequest& request) {
+    was_open = request.is_open();
+    seen.count_down();
+    const Deadline deadline = Deadline::after(std::chrono::seconds{120});
+    while (request.is_open() && !deadline.passed()) std::this_thread::yield();
+    left = !request.is_open();
+    return HttpResponse{};
+  });
+  ASSERT_TRUE(server) << server.error().message;
+  httplib::Client client("127.0.0.1", server->port());
+  client.set_read_timeout(std::chrono::seconds{120});
+  std::jthread asking([&] { (void)client.Post("/", "{}", "application/json"); });
+  seen.wait();
+  client.stop();
+  asking.join();
+  server->stop();
+  EXPECT_TRUE(was_open);
+  EXPECT_TRUE(left);
 }
 
 /// Sends a byte after each pause until an answer arrives; its first line.

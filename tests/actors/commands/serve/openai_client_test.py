@@ -354,6 +354,20 @@ class StartTest(unittest.TestCase):
         finally:
             self.assertEqual(server.end()[0], 0)
 
+    def test_an_answer_ends_at_the_request_timeout(self):
+        server = Server("--max-sessions", "1", "--request-timeout", "1")
+        long = {"model": "tiny", "prompt": "x", "max_tokens": 2000, "extra_body": {"ignore_eos": True}}
+        try:
+            streams = [server.client().completions.create(stream=True, **long) for _ in range(20)]  # before it
+            with self.assertRaises(openai.InternalServerError) as caught:
+                server.client().completions.create(**long)
+            self.assertEqual((caught.exception.status_code, caught.exception.code), (503, "timeout"))
+            self.assertIn("--request-timeout", caught.exception.message)
+            for stream in streams:
+                stream.response.close()
+        finally:
+            self.assertEqual(server.end()[0], 0)
+
     def test_ctrl_c_lets_a_stream_finish(self):
         server = Server("--grace", "120")
         stream = server.client().completions.create(model="tiny", prompt="x", seed=1, max_tokens=800, stream=True,
