@@ -87,6 +87,18 @@ std::string learner_parts(const policy::LearnerMemory& plan, const GpuNeed& need
          gib(need.kept) + ", activations " + gib(plan.activations) + "; ";
 }
 
+/// What can be set so that a learner needs less where lower bounds on its tokens are not enough.
+std::string parameter_remedies(const LearnerConfig& c) {
+  const bool apart = c.critic.kind == CriticKind::separate;
+  const bool whole = c.lora.rank == 0;
+  std::string text = "the parameters alone do not fit: ";
+  if (apart) text += "set learner.critic.kind = \"shared\", or ";
+  if (whole) text += "train adapters (learner.lora.rank), or ";
+  if (whole && c.loss.kl > 0) text += "set learner.loss.kl = 0, or ";
+  if (apart || whole) text += "spread the optimiser's moments over more GPUs (learner.gpus), or ";
+  return text + "use a smaller model (model.folder) or a larger GPU";
+}
+
 /// What can be set so that a learner needs less.
 std::string learner_remedies(const RunConfig& c, const GpuNeed& need) {
   std::string text = "lower agent.max_tokens";
@@ -117,6 +129,8 @@ std::string remedy(const RunConfig& c, const MemoryBudget& budget, const GpuNeed
                    int64_t size) {
   const int64_t excess = need.total() - size;
   if (need.learner == 0) return generator_remedies(c, budget, excess);
+  const int64_t fixed = need.learner - need.kept - budget.learner.activations;
+  if (fixed + process_bytes > size) return parameter_remedies(c.learner);
   const int64_t held = c.learner.max_held_bytes - excess;
   const bool is_enough = need.kept >= c.learner.max_held_bytes && held >= 1 << 20;
   if (is_enough) return "lower learner.max_held to at most " + gib(held);

@@ -48,6 +48,21 @@ TEST(MemoryBudgetTest, ARefusalNamesTheNumberToLower) {
   EXPECT_THAT(one, HasSubstr("lower learner.max_held to at most "));
 }
 
+TEST(MemoryBudgetTest, ParametersThatDoNotFitAreNotToldToHoldFewerTokens) {
+  const std::string whole = refusal(20 * gib, {"learner.loss.kl=0.1"});
+  for (const char* part :
+       {"the parameters alone do not fit: ", "set learner.critic.kind = \"shared\"",
+        "(learner.lora.rank)", "learner.loss.kl = 0", "(learner.gpus)", "(model.folder)"}) {
+    EXPECT_THAT(whole, HasSubstr(part));
+  }
+  for (const char* part : {"max_tokens", "max_held", "cache_tokens", "offload"}) {
+    EXPECT_THAT(whole, Not(HasSubstr(part)));
+  }
+  const std::vector<std::string> least{"learner.critic.kind=shared", "learner.lora.rank=8"};
+  EXPECT_THAT(refusal(4 * gib, least),
+              HasSubstr("the parameters alone do not fit: use a smaller model"));
+}
+
 TEST(MemoryBudgetTest, EveryRankHasAGpuThatHoldsIt) {
   const std::vector<std::string> two{"learner.gpus=2", "learner.forwards=at_use",
                                      "learner.offload=[\"layer_inputs\"]"};
