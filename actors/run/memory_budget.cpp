@@ -171,7 +171,7 @@ Result<void> check_gpus_here(const RunConfig& config, const MemoryBudget& budget
   const char* const key = generates_on_gpu(config) ? "generator.device" : "learner.device";
   const auto sizes = gpu_sizes();
   if (sizes) return check_gpus(config, budget, *sizes);
-  return fail(std::string(key) + ": expected \"cpu\" where no GPU is found, got \"cuda\"",
+  return fail(std::string(key) + ": expected \"cpu\" where no GPU is usable, got \"cuda\"",
               sizes.error());
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "policy/learn/ranks/nccl_collective.hpp"
+#include "runtime/cuda/driver.hpp"
 
 namespace warpsmith::policy {
 
@@ -42,12 +43,23 @@ Transformer placed(ModelConfig config, ModelWeights weights, const LearnerConfig
   return {std::move(config), std::move(weights), place.compute};
 }
 
+namespace {
+
+std::string why_no_gpu() {
+  const auto driver = cuda::Driver::load();
+  return driver ? "it is without CUDA, or needs a newer driver than one of CUDA " +
+                      cuda::version_text(driver->cuda_version())
+                : driver.error().message;
+}
+
+}  // namespace
+
 Result<void> check_placement(const LearnerConfig& config) {
   if (config.device == ComputeDevice::cpu) return {};
   if (!at::hasCUDA()) {
     return fail(ErrorCode::unsupported,
-                "learner.device: expected \"cpu\", got \"cuda\": LibTorch finds no GPU here (no "
-                "driver, or a LibTorch without CUDA)");
+                "learner.device: expected \"cpu\", got \"cuda\": LibTorch finds no GPU here: " +
+                    why_no_gpu());
   }
   const auto gpus = static_cast<int64_t>(at::getNumGPUs());
   if (config.gpu >= gpus) {

@@ -15,7 +15,7 @@ bool take(const DynamicLibrary& library, const char* name, Pointer& into) {
 std::string too_old(const char* call, const Driver& driver) {
   return std::string("the driver lacks ") + call + ": it supports CUDA " +
          version_text(driver.cuda_version()) + ", but this program was built with " +
-         version_text(CUDA_VERSION);
+         version_text(CUDA_VERSION) + "; install a newer driver";
 }
 
 Result<Api> find_all() {
@@ -36,6 +36,10 @@ Result<Api> find_all() {
 }
 
 }  // namespace
+
+int built_cuda_version() {
+  return CUDA_VERSION;
+}
 
 Result<const Api*> load_api() {
   static const Result<Api> api = find_all();

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands in for the canary where no CUDA toolkit was found at build time.
+// Stands in for the canary and the toolkit's version where no CUDA toolkit was found at build time.
 #include "runtime/cuda/canary.hpp"
+#include "runtime/cuda/driver.hpp"
 
 namespace warpsmith::cuda {
 
 bool canary_is_built() {
   return false;
+}
+
+int built_cuda_version() {
+  return 0;
 }
 
 Result<CanaryReport> run_canary(int) {

@@ -100,6 +100,9 @@ Result<Driver> Driver::load() {
   if (const int code = get_version(&version); code != 0) {
     return fail(ErrorCode::unsupported, failed("cuDriverGetVersion", code));
   }
+  if (auto fits = check_cuda_version(version, built_cuda_version()); !fits) {
+    return tl::unexpected(std::move(fits.error()));
+  }
   return Driver{*library, version};
 }
 
@@ -119,6 +122,14 @@ Result<std::vector<Gpu>> Driver::gpus() const {
     gpus.push_back(std::move(*gpu));
   }
   return gpus;
+}
+
+Result<void> check_cuda_version(int driver, int built) {
+  if (driver / 1000 >= built / 1000) return {};
+  return fail(ErrorCode::unsupported, "the driver supports CUDA " + version_text(driver) +
+                                          ", but this build needs CUDA " + version_text(built) +
+                                          ": install a newer driver, or NVIDIA's package "
+                                          "cuda-compat where that supports the GPU");
 }
 
 std::string lacking_nodes(const std::filesystem::path& dev) {

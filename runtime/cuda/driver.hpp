@@ -33,7 +33,8 @@ inline constexpr const char* within_reach = "within device code's reach (HMM or 
 /// An initialised driver.
 class Driver {
  public:
-  /// `unsupported` if there is no driver or it does not initialise; the message says which.
+  /// `unsupported` if there is no driver, it does not initialise, or it is too old for this build;
+  /// the message says which.
   static Result<Driver> load();
 
   /// The newest CUDA version that the driver supports, e.g. 13000.
@@ -46,6 +47,13 @@ class Driver {
   DynamicLibrary library_;
   int version_;
 };
+
+/// The CUDA version of the toolkit that this was built with, e.g. 13000; 0: built without one.
+int built_cuda_version();
+
+/// Refuses a driver of an older major version than `built`: within one, the newer runtime works on
+/// the older driver (CUDA Compatibility, "minor version compatibility").
+Result<void> check_cuda_version(int driver, int built);
 
 /// "no /dev/nvidiactl, …": the device nodes that every GPU needs and `dev` lacks; empty if none.
 std::string lacking_nodes(const std::filesystem::path& dev = "/dev");

@@ -27,6 +27,19 @@ TEST(DriverTest, VersionsReadAsPeopleWriteThem) {
   EXPECT_EQ(version_text(12080), "12.8");
 }
 
+TEST(DriverTest, ADriverOfAnOlderMajorVersionIsNamedWithTheRemedy) {
+  const auto old = check_cuda_version(12080, 13000);
+  ASSERT_FALSE(old);
+  EXPECT_EQ(old.error().code, ErrorCode::unsupported);
+  EXPECT_EQ(old.error().message,
+            "the driver supports CUDA 12.8, but this build needs CUDA 13.0: install a newer "
+            "driver, or NVIDIA's package cuda-compat where that supports the GPU");
+  for (const int driver : {13000, 13010, 14000}) {
+    EXPECT_TRUE(check_cuda_version(driver, 13010)) << driver;
+  }
+  EXPECT_TRUE(check_cuda_version(12080, 0)) << "built without a toolkit";
+}
+
 TEST(DriverTest, ModuleVersionIsTheFirstDottedNumber) {
   EXPECT_EQ(module_version("NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  "
                            "Release Build\nGCC version: gcc version 13.3.0\n"),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A fake libcuda with one GPU. WARPSMITH_FAKE_CUINIT is the result of cuInit,
+// WARPSMITH_FAKE_CUDA_VERSION the version in place of 13000,
 // WARPSMITH_FAKE_PAGEABLE (0 or 1) whether kernels reach the host's memory.
 #include <cstdlib>
 #include <cstring>
@@ -12,7 +13,8 @@ int cuInit(unsigned) {
   return answer == nullptr ? 0 : std::atoi(answer);
 }
 int cuDriverGetVersion(int* version) {
-  *version = 13000;
+  const char* older = std::getenv("WARPSMITH_FAKE_CUDA_VERSION");
+  *version = older == nullptr ? 13000 : std::atoi(older);
   return 0;
 }
 int cuDeviceGetCount(int* count) {

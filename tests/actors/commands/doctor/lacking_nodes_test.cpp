@@ -52,6 +52,22 @@ TEST_F(LackingNodesTest, AWorkingDriverIsRefusedWithoutTheNodes) {
                          "--compile-only work without a GPU\n");
 }
 
+TEST_F(LackingNodesTest, ADriverThatIsTooOldIsRefusedAtTheStart) {
+  if (cuda::built_cuda_version() == 0) GTEST_SKIP() << "built without a CUDA toolkit";
+  ::setenv("WARPSMITH_FAKE_CUDA_VERSION", "12080", 1);
+  const std::string cause = "the driver supports CUDA 12.8, but this build needs CUDA ";
+  const std::vector<std::string> engine{"train", "configs/quickstart.toml", "--set",
+                                        "generator.device=cuda"};
+  for (const auto& arguments : {engine, {"serve", "configs/policy/tiny", "--device", "cuda"}}) {
+    const ChildExit end = run("0", arguments);
+    EXPECT_EQ(end.exit_code, 2) << arguments.front();
+    EXPECT_NE(end.err.find(cause), std::string::npos) << end.err;
+  }
+  const ChildExit doctor = run("0", {"doctor"});
+  EXPECT_NE(doctor.out.find(cause), std::string::npos) << doctor.out;
+  ::unsetenv("WARPSMITH_FAKE_CUDA_VERSION");
+}
+
 TEST_F(LackingNodesTest, DoctorReportsWhetherKernelsReachTheHostsMemory) {
   const std::string name = "host_memory_0";
   for (const auto& [pageable, expected] :
