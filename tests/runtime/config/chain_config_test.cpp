@@ -71,6 +71,15 @@ TEST_F(ChainConfigTest, OptionsReachOneStageOrAll) {
   EXPECT_EQ((*chain)[1].config.run.seed, 5);
 }
 
+/// At a resume each stage is read from its own file, with the options for all of them.
+TEST_F(ChainConfigTest, OptionsForOtherStagesLeaveAStoredOneAlone) {
+  const auto chain = load(R"(["collect", "agentic"])").value();
+  const auto again = parse_run_config("1-collect.toml", to_toml(chain[0].config),
+                                      {"stage.again.run.seed=7"}, "collect");
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(again->run.seed, 1);
+}
+
 TEST_F(ChainConfigTest, AStageIsLeftOutByTheListAlone) {
   const auto chain = load(R"(["collect", "rft", "agentic"])", "[stage.rft]\nrft.per_task = 3\n",
                           {R"(run.stages=["agentic"])"});
