@@ -13,7 +13,18 @@ namespace warpsmith {
 struct ChainStage {
   std::string name;  // as in run.stages
   RunConfig config;
+  bool own_policy =
+      false;  // its own table names the policy that it starts from; else the newest one
+  bool own_critic = false;  // the same for the critic; an empty folder means none
 };
+
+/// Reads the configuration of one stage, from the file of its chain or from the text that `to_toml`
+/// makes.
+Result<ChainStage> load_stage(const std::filesystem::path& file,
+                              const std::vector<std::string>& overrides, const std::string& name);
+
+/// The effective configuration, with what the stage's own table names in such a table.
+std::string to_toml(const ChainStage& stage);
 
 /// Reads the configuration of every stage in `names` from `file`. Fails with the complaints of all
 /// stages, or if a stage lacks what an earlier one makes.

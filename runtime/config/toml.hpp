@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,12 @@ struct TomlSource {
 /// false if a text is not TOML: then no field was read, and missing keys are not reported.
 bool read_toml(const TomlSource& source, const std::vector<std::string>& overrides,
                const Describe& describe, Complaints& complaints);
+
+/// Those of the dotted `keys` whose value in force stands in [stage.SECTION]: an option that sets
+/// the key for all stages outranks the table. None if a text is not TOML.
+std::set<std::string> keys_of_section(const TomlSource& source,
+                                      const std::vector<std::string>& overrides,
+                                      const std::set<std::string>& keys);
 
 /// A TOML basic string, quotes included.
 std::string quote_toml(std::string_view text);

@@ -130,11 +130,32 @@ std::vector<TomlLayer> with_section(std::vector<TomlLayer> layers, const std::st
     }
     all.push_back(std::move(layer));
     if (own) {
-      TomlLayer inner{all.back().name, all.back().has_lines, all.back().folder, std::move(*own)};
+      TomlLayer inner{all.back().name, all.back().has_lines, all.back().folder, std::move(*own),
+                      /*is_of_stage=*/true};
       all.push_back(std::move(inner));
     }
   }
   return all;
+}
+
+std::set<std::string> keys_of_section(const TomlSource& source,
+                                      const std::vector<std::string>& overrides,
+                                      const std::set<std::string>& keys) {
+  Complaints ignored;
+  std::set<std::string> found;
+  const auto layers =
+      with_section(parse_layers(source, overrides, ignored), source.section, ignored);
+  for (const TomlLayer& layer : layers) {
+    for (const std::string& key : keys) {
+      if (!layer.table.at_path(key)) continue;
+      if (layer.is_of_stage) {
+        found.insert(key);
+      } else {
+        found.erase(key);
+      }
+    }
+  }
+  return found;
 }
 
 }  // namespace warpsmith

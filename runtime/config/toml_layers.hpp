@@ -17,6 +17,7 @@ struct TomlLayer {
   bool has_lines = true;
   std::filesystem::path folder;  // relative paths start here
   toml::table table;
+  bool is_of_stage = false;  // the table [stage.NAME] of the layer before it
 };
 
 Place place_of(const TomlLayer& layer, const toml::node& node);

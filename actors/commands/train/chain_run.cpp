@@ -75,7 +75,7 @@ bool has_run(const StagePlace& place) {
 
 /// Refuses overrides that the interrupted stage cannot go on with. One that is done, or has not
 /// begun, takes any.
-Result<void> check_stage(const StagePlace& place, const RunConfig& config) {
+Result<void> check_unchanged(const StagePlace& place, const RunConfig& config) {
   std::error_code ignored;
   const bool begun = fs::exists(RunPaths{place.run()}.config(), ignored);
   if (!begun || fs::exists(place.record(), ignored)) return {};
@@ -92,8 +92,7 @@ Result<void> write_configs(const RunFolder& folder, const RunConfig& config,
   if (error) return fail_with_errno("cannot make the folder", root, error.value());
   for (size_t i = 0; i < stages.size(); ++i) {
     const fs::path file = place_of(folder.paths().folder, i, stages[i].name).config();
-    if (auto written = write_file_durably(file, to_toml(stages[i].config)); !written)
-      return written;
+    if (auto written = write_file_durably(file, to_toml(stages[i])); !written) return written;
   }
   return folder.write_config(to_toml(config));  // last: with it the folder is a chain to resume
 }
@@ -109,6 +108,15 @@ Result<RunFolder> open_chain(const RunConfig& config, const RunPlace& place,
     return tl::unexpected(written.error());
   }
   return folder;
+}
+
+/// Where a stage begins, in words.
+std::string start_text(const RunConfig& config) {
+  const bool draws = config.model.weights == InitialWeights::random;
+  const bool values = learns_online(config.run.stage) || config.run.stage == Stage::value;
+  const std::string critic = values ? config.learner.critic.folder.string() : "";
+  return (draws ? "random weights in the shape of " : "the policy in ") +
+         config.model.folder.string() + (critic.empty() ? "" : " and the critic in " + critic);
 }
 
 class Chain {
@@ -144,7 +152,8 @@ class Chain {
 
  private:
   Result<bool> run(const ChainStage& stage, const StagePlace& place) {
-    RunConfig config = inherited(stage.config, inheritance_);
+    RunConfig config = inherited(stage, inheritance_);
+    std::cerr << "from " << start_text(config) << '\n';
     config.run.folder = place.root;
     config.run.name = place.name;
     config.run.seed = stage_seed(stage);
@@ -200,12 +209,13 @@ Result<std::vector<ChainStage>> stages_of(const RunConfig& config, const RunPlac
   std::vector<ChainStage> stages;
   for (size_t i = 0; i < config.run.stages.size(); ++i) {
     const std::string& name = config.run.stages[i];
-    auto own = load_run_config(place_of(place.resume, i, name).config(), overrides, name);
-    if (!own) return tl::unexpected(std::move(own.error()));
-    if (auto good = check_stage(place_of(place.resume, i, name), *own); !good) {
+    const StagePlace own = place_of(place.resume, i, name);
+    auto stage = load_stage(own.config(), overrides, name);
+    if (!stage) return tl::unexpected(std::move(stage.error()));
+    if (auto good = check_unchanged(own, stage->config); !good) {
       return tl::unexpected(good.error());
     }
-    stages.push_back({name, std::move(*own)});
+    stages.push_back(std::move(*stage));
   }
   if (auto good = check_chain(stages); !good) return tl::unexpected(good.error());
   return stages;

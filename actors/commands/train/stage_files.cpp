@@ -85,12 +85,13 @@ Inheritance with_stage(Inheritance before, const StageRecord& record) {
   return before;
 }
 
-RunConfig inherited(RunConfig config, const Inheritance& from) {
-  if (!from.model.empty()) {
+RunConfig inherited(const ChainStage& stage, const Inheritance& from) {
+  RunConfig config = stage.config;
+  if (!stage.own_policy && !from.model.empty()) {
     config.model.folder = from.model;
     config.model.weights = InitialWeights::load;
   }
-  if (learns_online(config.run.stage) && !from.critic.empty()) {
+  if (!stage.own_critic && learns_online(config.run.stage) && !from.critic.empty()) {
     config.learner.critic.folder = from.critic;
   }
   if (config.rft.runs.empty()) config.rft.runs = from.collected;

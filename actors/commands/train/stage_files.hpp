@@ -22,7 +22,7 @@ Result<StageRecord> record_of(const ChainStage& stage, const StageEnd& end);
 Inheritance with_stage(Inheritance before, const StageRecord& record);
 
 /// A stage's configuration with what it inherits: the policy; the critic for stages that train
-/// online; for `rft` and `value` the collected runs, unless they name runs themselves.
-RunConfig inherited(RunConfig config, const Inheritance& from);
+/// online; for `rft` and `value` the collected runs. What the stage names itself is not replaced.
+RunConfig inherited(const ChainStage& stage, const Inheritance& from);
 
 }  // namespace warpsmith::actors

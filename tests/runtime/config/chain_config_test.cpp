@@ -80,6 +80,38 @@ TEST_F(ChainConfigTest, OptionsForOtherStagesLeaveAStoredOneAlone) {
   EXPECT_EQ(again->run.seed, 1);
 }
 
+TEST_F(ChainConfigTest, AStageKeepsWhatItsOwnTableNames) {
+  const std::string more =
+      "[stage.agentic]\nmodel.folder = \"m\"\nlearner.critic.folder = \"\"\n"
+      "[stage.sft]\nsft.data = \"d\"\nmodel.weights = \"random\"\n";
+  const auto chain = load(R"(["sft", "collect", "agentic"])", more);
+  ASSERT_TRUE(chain) << chain.error().message;
+  EXPECT_TRUE((*chain)[0].own_policy) << "it draws its weights";
+  EXPECT_FALSE((*chain)[0].own_critic);
+  EXPECT_FALSE((*chain)[1].own_policy);
+  EXPECT_TRUE((*chain)[2].own_policy) << "although it is the folder that the chain starts from";
+  EXPECT_TRUE((*chain)[2].own_critic) << "it asks for a new one";
+  const auto outranked = load(R"(["collect", "agentic"])", more, {"model.folder=other"});
+  EXPECT_FALSE((*outranked)[1].own_policy);
+  const auto by_option = load(R"(["collect", "agentic"])", "", {"stage.agentic.model.folder=x"});
+  EXPECT_TRUE((*by_option)[1].own_policy);
+}
+
+TEST_F(ChainConfigTest, AStoredStageIsReadBackWithWhatItNamesItself) {
+  const auto chain = load(R"(["collect", "more.2"])",
+                          "[stage.\"more.2\"]\nrun.stage = \"agentic\"\nmodel.folder = \"m\"\n");
+  ASSERT_TRUE(chain) << chain.error().message;
+  for (const ChainStage& stage : *chain) {
+    const std::string stored = (folder_.path() / "stage.toml").string();
+    std::ofstream{stored} << to_toml(stage);
+    const auto again = load_stage(stored, {}, stage.name);
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_EQ(again->own_policy, stage.own_policy);
+    EXPECT_EQ(again->own_critic, stage.own_critic);
+    EXPECT_EQ(to_toml(*again), to_toml(stage));
+  }
+}
+
 TEST_F(ChainConfigTest, AStageIsLeftOutByTheListAlone) {
   const auto chain = load(R"(["collect", "rft", "agentic"])", "[stage.rft]\nrft.per_task = 3\n",
                           {R"(run.stages=["agentic"])"});
