@@ -33,12 +33,30 @@ Result<Source> open_source(const fs::path& run, const TextModel& learner) {
   return Source{std::move(*reader), std::move(*text)};
 }
 
-Result<std::vector<Source>> open_sources(const Runs& runs, const RunConfig& config,
-                                         const char* key) {
+/// PPO compares probabilities, and a brain gives none.
+Result<void> check_log_probs(const fs::path& run) {
+  const auto config = load_run_config(RunPaths{run}.config(), {});
+  if (!config) return tl::unexpected(config.error());
+  if (!has_brain(config->brain)) return {};
+  return fail(ErrorCode::invalid_config,
+              "value.runs: the tokens of " + run.string() +
+                  " have no log-probabilities, since a [brain] gave them; they serve rft and eval. "
+                  "For the critic, name runs that the model sampled");
+}
+
+enum class Use : uint8_t { rft, value };
+
+/// The runs that the configuration names for `use`.
+const Runs& runs_of(const RunConfig& config, Use use) {
+  return use == Use::value ? config.value.runs : config.rft.runs;
+}
+
+Result<std::vector<Source>> open_sources(const RunConfig& config, Use use) {
+  const Runs& runs = runs_of(config, use);
   if (runs.empty()) {
-    return fail(
-        ErrorCode::invalid_config,
-        std::string{key} + ": expected at least one run folder with trajectories, got none");
+    return fail(ErrorCode::invalid_config,
+                std::string{use == Use::value ? "value.runs" : "rft.runs"} +
+                    ": expected at least one run folder with trajectories, got none");
   }
   const auto learner = read_text_model(config);
   if (!learner) return tl::unexpected(learner.error());
@@ -46,6 +64,8 @@ Result<std::vector<Source>> open_sources(const Runs& runs, const RunConfig& conf
   for (const fs::path& run : runs) {
     auto source = open_source(run, *learner);
     if (!source) return tl::unexpected(std::move(source.error()));
+    const auto usable = use == Use::value ? check_log_probs(run) : Result<void>{};
+    if (!usable) return tl::unexpected(usable.error());
     sources.push_back(std::move(*source));
   }
   return sources;
@@ -56,20 +76,6 @@ struct Candidate {
   size_t source = 0;
   TrajectoryId id = 0;
 };
-
-/// PPO compares probabilities, and a brain gives none.
-tl::unexpected<Error> without_log_probs(const fs::path& run) {
-  return fail(ErrorCode::invalid_config,
-              "value.runs: the tokens of " + run.string() +
-                  " have no log-probabilities, since a [brain] gave them; they serve rft and eval. "
-                  "For the critic, name runs that the model sampled");
-}
-
-Result<bool> has_brain_run(const fs::path& run) {
-  const auto config = load_run_config(RunPaths{run}.config(), {});
-  if (!config) return tl::unexpected(config.error());
-  return has_brain(config->brain);
-}
 
 /// False if a later segment begins a new context, with a summary in place of the earlier turns.
 bool has_one_context(const Trajectory& trajectory) {
@@ -144,7 +150,7 @@ policy::Conversation conversation_of(const Trajectory& trajectory,
 }  // namespace
 
 Result<Selection> select_for_rft(const RunConfig& config) {
-  auto sources = open_sources(config.rft.runs, config, "rft.runs");
+  auto sources = open_sources(config, Use::rft);
   if (!sources) return tl::unexpected(std::move(sources.error()));
   std::vector<Candidate> candidates;
   std::vector<policy::TrajectoryFacts> facts;
@@ -164,13 +170,10 @@ Result<Selection> select_for_rft(const RunConfig& config) {
 }
 
 Result<Selection> select_for_value(const RunConfig& config) {
-  auto sources = open_sources(config.value.runs, config, "value.runs");
+  auto sources = open_sources(config, Use::value);
   if (!sources) return tl::unexpected(std::move(sources.error()));
   Selection selection;
   for (size_t i = 0; i < sources->size(); ++i) {
-    const auto by_brain = has_brain_run(config.value.runs[i]);
-    if (!by_brain) return tl::unexpected(by_brain.error());
-    if (*by_brain) return without_log_probs(config.value.runs[i]);
     const auto rows = (*sources)[i].reader.closed();
     if (!rows) return tl::unexpected(rows.error());
     SourceSelection one{fs::absolute(config.value.runs[i]), {}, {}};
@@ -182,6 +185,13 @@ Result<Selection> select_for_value(const RunConfig& config) {
     selection.push_back(std::move(one));
   }
   return unless_empty(std::move(selection), "value.runs");
+}
+
+Result<void> check_sources(const RunConfig& config) {
+  const Use use = config.run.stage == Stage::value ? Use::value : Use::rft;
+  if (runs_of(config, use).empty()) return {};
+  const auto sources = open_sources(config, use);
+  return sources ? Result<void>{} : tl::unexpected(sources.error());
 }
 
 size_t kept_in(const Selection& selection) {

@@ -31,6 +31,10 @@ Result<Selection> select_for_rft(const RunConfig& config);
 /// All closed trajectories of `config.value.runs`.
 Result<Selection> select_for_value(const RunConfig& config);
 
+/// Fails as the two above do for the runs that the stage of `config` names; names none: succeeds,
+/// since a stage before it may still collect.
+Result<void> check_sources(const RunConfig& config);
+
 /// The number kept, and the text "12 kept; rejected: reward 30, stalled 2".
 size_t kept_in(const Selection& selection);
 std::string selection_text(const Selection& selection);

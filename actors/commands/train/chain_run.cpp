@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/commands/train/chain_run.hpp"
 
+#include <functional>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "actors/commands/train/chain_check.hpp"
 #include "actors/commands/train/stage_files.hpp"
+#include "actors/commands/train/stage_place.hpp"
 #include "actors/commands/train/stage_run.hpp"
 #include "actors/run/resume_check.hpp"
 #include "actors/run/run_session.hpp"
@@ -17,49 +20,6 @@ namespace warpsmith::actors {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr size_t max_record_bytes = size_t{1} << 20U;
-
-/// The files of one stage of a chain, by its place in it.
-struct StagePlace {
-  fs::path root;     // stages/ of the chain
-  std::string name;  // "2-warmup"
-
-  fs::path run() const { return root / name; }
-  fs::path config() const { return root / (name + ".toml"); }
-  fs::path record() const { return root / (name + ".json"); }
-};
-
-StagePlace place_of(const fs::path& chain, size_t index, const std::string& name) {
-  return {chain / "stages", std::to_string(index + 1) + '-' + name};
-}
-
-Result<void> check_present(const StageRecord& record) {
-  std::error_code ignored;
-  for (const std::string& made : {record.model, record.critic}) {
-    if (!made.empty() && !fs::exists(made, ignored)) {
-      return fail(ErrorCode::not_found, made + ", which the stage made, is missing");
-    }
-  }
-  return {};
-}
-
-/// The record of a finished stage; nullopt if it is not finished.
-Result<std::optional<StageRecord>> stored_record(const StagePlace& place) {
-  std::error_code ignored;
-  if (!fs::exists(place.record(), ignored)) return std::nullopt;
-  const auto text = read_text_file(place.record(), max_record_bytes);
-  if (!text) return tl::unexpected(text.error());
-  auto record = stage_record_from_json(*text);
-  if (record) {
-    if (auto there = check_present(*record); !there) record = tl::unexpected(there.error());
-  }
-  if (!record) {
-    return fail(record.error().code, place.record().string() + ": " + record.error().message +
-                                         "; remove this file to run the stage again");
-  }
-  return std::optional{std::move(*record)};
-}
 
 /// True if there is a run to resume, also a damaged one. A folder that holds none yet, of a start
 /// that was cut short, goes.
@@ -97,12 +57,12 @@ Result<void> write_configs(const RunFolder& folder, const RunConfig& config,
   return folder.write_config(to_toml(config));  // last: with it the folder is a chain to resume
 }
 
+/// A resumed chain keeps its configurations until its first stage has accepted the new ones.
 Result<RunFolder> open_chain(const RunConfig& config, const RunPlace& place,
                              const std::vector<ChainStage>& stages) {
-  auto folder = place.resume.empty()
-                    ? RunFolder::create(config.run.folder, config.run.name,
-                                        fs::path{place.config_file}.stem().string())
-                    : RunFolder::open(place.resume, "config.toml");
+  if (!place.resume.empty()) return RunFolder::open(place.resume, "config.toml");
+  auto folder = RunFolder::create(config.run.folder, config.run.name,
+                                  fs::path{place.config_file}.stem().string());
   if (!folder) return folder;
   if (auto written = write_configs(*folder, config, stages); !written) {
     return tl::unexpected(written.error());
@@ -121,8 +81,9 @@ std::string start_text(const RunConfig& config) {
 
 class Chain {
  public:
-  Chain(const fs::path& folder, const Output& output)
-      : folder_(fs::absolute(folder)), output_(output) {}
+  /// `keep` writes the configurations of a resumed chain.
+  Chain(const fs::path& folder, const Output& output, std::function<Result<void>()> keep)
+      : folder_(fs::absolute(folder)), output_(output), keep_(std::move(keep)) {}
 
   /// Runs one stage, or takes over the result of an earlier process. False: it failed, or
   /// Ctrl-C came.
@@ -157,7 +118,7 @@ class Chain {
     config.run.folder = place.root;
     config.run.name = place.name;
     config.run.seed = stage_seed(stage);
-    RunPlace where{place.name, "", folder_.string()};
+    RunPlace where{place.name, "", folder_.string(), keep_};
     if (has_run(place)) where.resume = place.run().string();
     const StageEnd end = run_stage(config, where, {output_.quiet, false});
     code_ = end.code;
@@ -189,6 +150,7 @@ class Chain {
 
   fs::path folder_;
   Output output_;
+  std::function<Result<void>()> keep_;
   Inheritance inheritance_;
   std::vector<StageRecord> records_;
   ExitCode code_ = ExitCode::success;
@@ -225,10 +187,13 @@ ExitCode run_chain(const RunConfig& config, const RunPlace& place, const Output&
                    const std::vector<std::string>& overrides) {
   const auto stages = stages_of(config, place, overrides);
   if (!stages) return report(stages.error());
+  leave_cores(*stages);
+  if (auto good = check_ahead(*stages, place.resume); !good) return report(good.error());
   const auto folder = open_chain(config, place, *stages);
   if (!folder) return report(folder.error());
-  leave_cores(*stages);
-  Chain chain{folder->paths().folder, output};
+  std::function<Result<void>()> keep;
+  if (!place.resume.empty()) keep = [&] { return write_configs(*folder, config, *stages); };
+  Chain chain{folder->paths().folder, output, keep};
   for (size_t i = 0; i < stages->size(); ++i) {
     const auto complete = chain.advance((*stages)[i], i, stages->size());
     if (!complete) return report(complete.error());

@@ -8,9 +8,10 @@
 namespace warpsmith::actors {
 
 /// Runs the stages of `config` (run.stages) in order. Each starts from what the earlier ones made.
-/// A resume skips the finished ones and goes on in the middle of the interrupted one. Prints a
-/// table of all stages at the end, and writes it to table.txt. Files of the run folder:
-/// config.toml, of the chain; stages/N-NAME.toml, the whole configuration of a stage;
+/// A resume skips the finished ones and goes on in the middle of the interrupted one. Checks all
+/// stages first; a refused resume leaves the folder as it was. Prints a table of all stages at the
+/// end, and writes it to table.txt. Files of the run folder: config.toml, of the chain;
+/// stages/N-NAME.toml, the whole configuration of a stage, with what its own table names;
 /// stages/N-NAME/, its run; stages/N-NAME.json, what it made, written when it is complete.
 ExitCode run_chain(const RunConfig& config, const RunPlace& place, const Output& output,
                    const std::vector<std::string>& overrides);

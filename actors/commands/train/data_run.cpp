@@ -110,18 +110,21 @@ Result<void> move_files(const fs::path& from, const fs::path& to) {
 
 Result<RunFolder> open_data_folder(const RunConfig& config, const RunPlace& place,
                                    const std::string& name) {
-  auto folder = place.resume.empty() ? RunFolder::create(config.run.folder, config.run.name, name)
-                                     : RunFolder::open(place.resume, "config.toml");
+  if (!place.resume.empty()) return RunFolder::open(place.resume, "config.toml");
+  auto folder = RunFolder::create(config.run.folder, config.run.name, name);
   if (!folder) return folder;
   if (auto kept = folder->write_config(to_toml(config)); !kept) return tl::unexpected(kept.error());
   return folder;
 }
 
-Result<void> run_data_stage(DataStage& stage, const DataRun& run, const RunPaths& paths) {
+Result<void> run_data_stage(DataStage& stage, const DataRun& run, const RunFolder& folder) {
+  const RunPaths& paths = folder.paths();
   auto checkpoints = CheckpointStore::open(paths.checkpoints());
   if (!checkpoints) return tl::unexpected(std::move(checkpoints.error()));
   Checkpointed checkpointed{stage, run.config, std::move(*checkpoints)};
   if (auto restored = checkpointed.restore(); !restored) return restored;
+  if (auto kept = accept(run.place); !kept) return kept;
+  if (auto kept = folder.write_config(to_toml(run.config)); !kept) return kept;
   auto lines = StepLines::open(paths.folder / "steps.jsonl", stage.step_number());
   if (!lines) return tl::unexpected(std::move(lines.error()));
   auto turns = StepTurns::open(run);

@@ -48,17 +48,17 @@ struct DataRun {
   SharedGpu shared = {};  // steps hold a share of it; if it names none, that of the learner's GPU
 };
 
-/// The folder of a new run, or the one to resume. Its configuration is `config` from now on. `name`
-/// is part of a new folder's name if the configuration has none.
+/// The folder of a new run, with its configuration, or the one to resume. `name` is part of a new
+/// folder's name if the configuration has none.
 Result<RunFolder> open_data_folder(const RunConfig& config, const RunPlace& place,
                                    const std::string& name);
 
-/// Restores the newest checkpoint in the run's folder, if there is one. Then trains until the end,
-/// the time limit or Ctrl-C, and writes a checkpoint every `ledger.checkpoint_steps` steps and at
-/// the end, and a line to steps.jsonl for each step. Fails after `learner.max_skipped` skipped
-/// steps in a row.
-/// On a GPU, kernels are timed between two steps.
-Result<void> run_data_stage(DataStage& stage, const DataRun& run, const RunPaths& paths);
+/// Restores the newest checkpoint in the run's folder, if there is one, and keeps the configuration
+/// of a resume, which could be read to its end by then. Then trains until the end, the time limit
+/// or Ctrl-C, and writes a checkpoint every `ledger.checkpoint_steps` steps and at the end, and a
+/// line to steps.jsonl for each step. Fails after `learner.max_skipped` skipped steps in a row. On
+/// a GPU, kernels are timed between two steps.
+Result<void> run_data_stage(DataStage& stage, const DataRun& run, const RunFolder& folder);
 
 /// Reports that the stage is not finished, and how to go on. `when`: "after step 3 of 9".
 void print_stopped(const DataRun& run, const RunPaths& paths, const std::string& when);

@@ -33,7 +33,7 @@ StageEnd run_rft(const RunConfig& config, const RunPlace& place, const Output& o
   if (!opened) return failed_stage(opened.error());
   auto stage = make_stage(opened->selection, config);
   if (!stage) return failed_stage(stage.error());
-  return run_supervised(std::move(*stage), run, opened->folder.paths());
+  return run_supervised(std::move(*stage), run, opened->folder);
 }
 
 }  // namespace warpsmith::actors

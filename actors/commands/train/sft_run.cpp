@@ -100,6 +100,17 @@ StageEnd finish_early(const DataRun& run, const RunPaths& paths) {
 
 }  // namespace
 
+Result<void> check_demonstrations(const SftConfig& config) {
+  if (config.data.empty()) {
+    std::error_code ignored;
+    if (fs::is_regular_file(config.script, ignored)) return {};
+    return fail(ErrorCode::not_found,
+                "sft.script: expected a Python script, found no file " + config.script.string());
+  }
+  const auto read = policy::read_demonstrations(config.data);
+  return read ? Result<void>{} : tl::unexpected(read.error());
+}
+
 StageEnd run_sft(const RunConfig& config, const RunPlace& place, const Output& output) {
   const SignalWait signals;
   const DataRun run{config, place, output, signals};
@@ -110,7 +121,7 @@ StageEnd run_sft(const RunConfig& config, const RunPlace& place, const Output& o
   auto stage = make_stage(config, paths.folder);
   if (!stage && stopped_script(stage.error(), signals)) return finish_early(run, paths);
   if (!stage) return failed_stage(stage.error());
-  return run_supervised(std::move(*stage), run, paths);
+  return run_supervised(std::move(*stage), run, *folder);
 }
 
 }  // namespace warpsmith::actors

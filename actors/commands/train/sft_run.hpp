@@ -13,4 +13,7 @@ namespace warpsmith::actors {
 /// newest as if there had been no stop.
 StageEnd run_sft(const RunConfig& config, const RunPlace& place, const Output& output);
 
+/// Fails if the demonstrations cannot be read or, as there is only a script, if it is missing.
+Result<void> check_demonstrations(const SftConfig& config);
+
 }  // namespace warpsmith::actors

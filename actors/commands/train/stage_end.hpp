@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 
@@ -21,7 +22,15 @@ struct RunPlace {
   std::string config_file;
   std::string resume;
   std::string whole = "";  // the chain that the run belongs to; empty: it is a run of its own
+  /// Called when the run has read all that its configuration names, before it keeps that
+  /// configuration.
+  std::function<Result<void>()> accepted = nullptr;
 };
+
+/// Fails if the configuration was accepted and cannot be kept.
+inline Result<void> accept(const RunPlace& place) {
+  return place.accepted ? place.accepted() : Result<void>{};
+}
 
 /// How the run of a stage ended.
 struct StageEnd {

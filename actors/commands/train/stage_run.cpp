@@ -6,6 +6,8 @@
 #include "actors/commands/train/train_run.hpp"
 #include "actors/commands/train/value_run.hpp"
 #include "actors/run/data_memory.hpp"
+#include "actors/run/model_text.hpp"
+#include "actors/run/selection.hpp"
 #include "policy/format/hf_folder.hpp"
 
 namespace warpsmith::actors {
@@ -19,7 +21,30 @@ Result<void> check_data_stage(const RunConfig& config) {
   return check_data_gpu_here(config, data_stage_memory(config, *model));
 }
 
+Result<void> check_weights(const ModelSource& c) {
+  if (c.weights == InitialWeights::random) return {};
+  const auto model = policy::load_hf_model(c.folder);
+  return model ? Result<void>{} : tl::unexpected(model.error());
+}
+
+Result<void> check_data(const RunConfig& config, const Ahead& ahead) {
+  if (const auto text = read_text_model(config); !text) return tl::unexpected(text.error());
+  const auto model = policy::read_hf_config(config.model.folder);
+  if (!model) return tl::unexpected(model.error());
+  auto fits = check_data_gpu_here(config, data_stage_memory(config, *model));
+  if (!fits) return fits;
+  if (auto there = check_weights(config.model); !there) return there;
+  if (config.run.stage != Stage::sft) return check_sources(config);
+  const bool has_data = ahead.has_begun && config.sft.data.empty();  // of a script that ran
+  return has_data ? Result<void>{} : check_demonstrations(config.sft);
+}
+
 }  // namespace
+
+Result<void> check_stage(RunConfig config, const Ahead& ahead) {
+  if (ahead.has_begun || ahead.weights_come) config.model.weights = InitialWeights::random;
+  return samples(config.run.stage) ? check_training(config) : check_data(config, ahead);
+}
 
 StageEnd run_stage(const RunConfig& config, const RunPlace& place, const Output& output) {
   if (auto fits = check_data_stage(config); !fits) return failed_stage(fits.error());

@@ -9,4 +9,14 @@ namespace warpsmith::actors {
 
 StageEnd run_stage(const RunConfig& config, const RunPlace& place, const Output& output);
 
+/// What is there when a stage is checked.
+struct Ahead {
+  bool has_begun = false;     // its run is to be resumed
+  bool weights_come = false;  // a stage before it makes them; model.folder has their shape
+};
+
+/// Fails as `run_stage` would before it makes a file, as far as this is known ahead. Writes
+/// nothing.
+Result<void> check_stage(RunConfig config, const Ahead& ahead);
+
 }  // namespace warpsmith::actors

@@ -69,10 +69,11 @@ void print_result(const policy::SftStage& stage, const fs::path& model, const Ou
 
 }  // namespace
 
-StageEnd run_supervised(policy::SftStage stage, const DataRun& run, const RunPaths& paths) {
+StageEnd run_supervised(policy::SftStage stage, const DataRun& run, const RunFolder& folder) {
   Supervised supervised{std::move(stage)};
+  const RunPaths& paths = folder.paths();
   const fs::path model = paths.folder / "model";
-  auto kept = run_data_stage(supervised, run, paths);
+  auto kept = run_data_stage(supervised, run, folder);
   if (kept) kept = save_model(supervised.stage(), run.config, model);
   if (kept) kept = export_model(supervised.stage(), run, paths);
   if (!kept) return failed_stage(kept.error());

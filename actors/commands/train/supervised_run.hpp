@@ -9,6 +9,6 @@ namespace warpsmith::actors {
 
 /// Fine-tunes, and saves the model into the run folder's model/ and, at the end, into
 /// `sft.export_to`, in the type of the weights in model.folder; checkpoints have float32.
-StageEnd run_supervised(policy::SftStage stage, const DataRun& run, const RunPaths& paths);
+StageEnd run_supervised(policy::SftStage stage, const DataRun& run, const RunFolder& folder);
 
 }  // namespace warpsmith::actors

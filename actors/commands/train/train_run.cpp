@@ -68,13 +68,17 @@ void adapt_to_stage(RunInputs& inputs) {
   if (c.collect.greedy) c.generator.temperature = 0;
 }
 
+Result<void> check_inputs(const RunConfig& config, const RunInputs& inputs) {
+  if (auto apart = check_held_out(inputs); !apart) return apart;
+  const bool learns = learns_online(config.run.stage);
+  return check_gpus_here(config, memory_budget(config, inputs.model, learns));
+}
+
 Result<RunInputs> read_inputs(const RunConfig& config, const std::filesystem::path& model) {
   auto inputs = load_inputs(config, model);
   if (!inputs) return inputs;
-  if (auto apart = check_held_out(*inputs); !apart) return tl::unexpected(apart.error());
+  if (auto good = check_inputs(config, *inputs); !good) return tl::unexpected(good.error());
   adapt_to_stage(*inputs);
-  const MemoryBudget budget = memory_budget(config, inputs->model, inputs->learns);
-  if (auto fits = check_gpus_here(config, budget); !fits) return tl::unexpected(fits.error());
   if (!inputs->learns) return inputs;
   add_random_weights(*inputs);
   if (auto added = add_critic(*inputs); !added) return tl::unexpected(std::move(added.error()));
@@ -169,6 +173,14 @@ log::Sinks sinks_of(const RunConfig& config, const RunPaths& paths) {
 
 }  // namespace
 
+Result<void> check_training(const RunConfig& config) {
+  if (auto good = check_samplable(config); !good) return good;
+  auto inputs = load_inputs(config, config.model.folder);
+  if (!inputs) return tl::unexpected(inputs.error());
+  if (auto good = check_inputs(config, *inputs); !good) return good;
+  return learns_online(config.run.stage) ? add_critic(*inputs) : Result<void>{};
+}
+
 StageEnd run_training(const RunConfig& config, const RunPlace& place, const Output& output) {
   const SignalWait signals;
   if (auto good = check_samplable(config); !good) return failed_stage(good.error());
@@ -181,7 +193,9 @@ StageEnd run_training(const RunConfig& config, const RunPlace& place, const Outp
   log::start(sinks_of(config, paths));
   auto inputs = inputs_of(config, *session, std::move(*early));
   if (!inputs) return failed_stage(inputs.error());
-  if (auto kept = keep_config(*session, config); !kept) return failed_stage(kept.error());
+  auto kept = accept(place);
+  if (kept) kept = keep_config(*session, config);
+  if (!kept) return failed_stage(kept.error());
   std::cerr << "run folder " << paths.folder.string() << ", log in " << paths.log().string()
             << '\n';
   auto tap = tap_of(config, paths, session->origin.version.incarnation);

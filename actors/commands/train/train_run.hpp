@@ -12,4 +12,8 @@ namespace warpsmith::actors {
 /// stops cleanly with a checkpoint; a second ends at once, and acknowledged records stay on disk.
 StageEnd run_training(const RunConfig& config, const RunPlace& place, const Output& output);
 
+/// Fails as `run_training` would before it makes its folder. With model.weights = "random" the
+/// model's folder need not have weights.
+Result<void> check_training(const RunConfig& config);
+
 }  // namespace warpsmith::actors

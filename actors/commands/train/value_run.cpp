@@ -108,7 +108,7 @@ StageEnd run_value(const RunConfig& config, const RunPlace& place, const Output&
   if (!stage) return failed_stage(stage.error());
   ValueTraining training{std::move(*stage)};
   const RunPaths& paths = opened->folder.paths();
-  if (auto ran = run_data_stage(training, run, paths); !ran) return failed_stage(ran.error());
+  if (auto ran = run_data_stage(training, run, opened->folder); !ran) return failed_stage(ran.error());
   return finish(training, run, paths);
 }
 

@@ -56,7 +56,7 @@ TEST(DataRunTest, KernelsAreTimedBetweenTwoSteps) {
   ASSERT_TRUE(folder) << folder.error().message;
   WatchingStage stage{leases};
   ASSERT_TRUE(stage.can_measure());
-  const auto ran = run_data_stage(stage, run, folder->paths());
+  const auto ran = run_data_stage(stage, run, *folder);
   ASSERT_TRUE(ran) << ran.error().message;
   EXPECT_EQ(stage.measured_within(), 0);
   EXPECT_EQ(stage.measured_between(), 3);

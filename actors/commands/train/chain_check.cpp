@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/commands/train/chain_check.hpp"
+
+#include "actors/commands/train/stage_place.hpp"
+#include "actors/commands/train/stage_run.hpp"
+#include "runtime/run/run_folder.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+bool makes_policy(Stage kind) {
+  return kind == Stage::sft || kind == Stage::rft || learns_online(kind);
+}
+
+Result<std::optional<StageRecord>> no_record() {
+  return std::nullopt;
+}
+
+/// Walks along the chain with what each stage will find.
+class Foresight {
+ public:
+  explicit Foresight(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  Result<void> pass(const ChainStage& stage, size_t index) {
+    const StagePlace place = place_of(folder_, index, stage.name);
+    const auto record = folder_.empty() ? no_record() : stored_record(place);
+    if (!record) return tl::unexpected(record.error());
+    if (*record) {
+      known_ = with_stage(std::move(known_), **record);
+      return {};
+    }
+    return pass_unfinished(stage, !folder_.empty() && holds_run({place.run()}));
+  }
+
+ private:
+  Result<void> pass_unfinished(const ChainStage& stage, bool has_begun) {
+    const RunConfig config = inherited(stage, known_);
+    const bool weights_come = policy_comes_ && !stage.own_policy;
+    if (auto good = check_stage(config, {has_begun, weights_come}); !good) {
+      return fail("stage " + stage.name, good.error());
+    }
+    if (makes_policy(config.run.stage)) {
+      policy_comes_ = true;
+      known_.model = config.model.folder;  // the shape and the tokenizer of what it will make
+    }
+    return {};
+  }
+
+  std::filesystem::path folder_;
+  Inheritance known_;
+  bool policy_comes_ = false;  // a stage before makes the policy, so there are no weights yet
+};
+
+}  // namespace
+
+Result<void> check_ahead(const std::vector<ChainStage>& stages,
+                         const std::filesystem::path& folder) {
+  Foresight foresight{folder};
+  for (size_t i = 0; i < stages.size(); ++i) {
+    if (auto good = foresight.pass(stages[i], i); !good) return good;
+  }
+  return {};
+}
+
+}  // namespace warpsmith::actors
