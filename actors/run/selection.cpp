@@ -116,14 +116,15 @@ Result<void> add_candidates(Source& source, SourceSelection& selection,
   return {};
 }
 
-Result<Selection> unless_empty(Selection selection, const char* key) {
+Result<Selection> unless_empty(Selection selection, const char* key, const char* remedy) {
   if (kept_in(selection) > 0) return selection;
   std::string runs;
   for (const SourceSelection& one : selection)
     runs += (runs.empty() ? "" : ", ") + one.run.string();
   return fail(ErrorCode::invalid_config,
-              std::string{key} + ": no trajectory of " + runs + " is left to learn from: " +
-                  selection_text(selection) + "; collect more, or loosen [rft]");
+              std::string{key} + ": no trajectory of " + runs +
+                  " is left to learn from: " + selection_text(selection) +
+                  "; collect more (train --resume RUN --set collect.samples=N)" + remedy);
 }
 
 Result<Trajectory> load_kept(TrajectoryReader& reader, TrajectoryId id) {
@@ -166,7 +167,7 @@ Result<Selection> select_for_rft(const RunConfig& config) {
     auto& list = results[i] ? of.rejected[std::string{to_string(*results[i])}] : of.kept;
     list.push_back(candidates[i].id);
   }
-  return unless_empty(std::move(selection), "rft.runs");
+  return unless_empty(std::move(selection), "rft.runs", ", or loosen [rft]");
 }
 
 Result<Selection> select_for_value(const RunConfig& config) {
@@ -184,7 +185,7 @@ Result<Selection> select_for_value(const RunConfig& config) {
     }
     selection.push_back(std::move(one));
   }
-  return unless_empty(std::move(selection), "value.runs");
+  return unless_empty(std::move(selection), "value.runs", "");
 }
 
 Result<void> check_sources(const RunConfig& config) {

@@ -29,11 +29,13 @@ StageEnd run_rft(const RunConfig& config, const RunPlace& place, const Output& o
   const SignalWait signals;
   const DataRun run{config, place, output, signals};
   policy::use_threads(static_cast<int>(config.learner.threads));
-  auto opened = open_selected(run, "rft", select_for_rft);
-  if (!opened) return failed_stage(opened.error());
-  auto stage = make_stage(opened->selection, config);
+  auto selected = select_trajectories(run, select_for_rft);
+  if (!selected) return failed_stage(selected.error());
+  auto stage = make_stage(selected->selection, config);
   if (!stage) return failed_stage(stage.error());
-  return run_supervised(std::move(*stage), run, opened->folder);
+  const auto folder = open_selected(std::move(*selected), run, "rft");
+  if (!folder) return failed_stage(folder.error());
+  return run_supervised(std::move(*stage), run, *folder);
 }
 
 }  // namespace warpsmith::actors

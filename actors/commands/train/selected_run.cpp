@@ -2,7 +2,6 @@
 #include "actors/commands/train/selected_run.hpp"
 
 #include <iostream>
-#include <optional>
 
 #include "runtime/run/durable_file.hpp"
 
@@ -13,11 +12,14 @@ namespace fs = std::filesystem;
 
 constexpr size_t max_selection_bytes = size_t{256} << 20U;
 
-/// The stored selection of a run to resume; nullopt if there is none yet.
-Result<std::optional<Selection>> stored_selection(const RunPlace& place) {
-  const fs::path file = fs::path{place.resume} / "selection.json";
-  std::error_code ignored;
-  if (place.resume.empty() || !fs::exists(file, ignored)) return std::nullopt;
+/// The selection of a run that has a checkpoint; nullopt if it has none yet.
+Result<std::optional<Selection>> stored_selection(const RunPaths& paths) {
+  const auto checkpoints = CheckpointStore::open(paths.checkpoints());
+  if (!checkpoints) return tl::unexpected(checkpoints.error());
+  const auto steps = checkpoints->steps();
+  if (!steps) return tl::unexpected(steps.error());
+  if (steps->empty()) return std::nullopt;
+  const fs::path file = paths.folder / "selection.json";
   const auto text = read_text_file(file, max_selection_bytes);
   if (!text) return tl::unexpected(text.error());
   auto selection = selection_from_json(*text);
@@ -39,20 +41,36 @@ void print_selection(const Selection& selection) {
 
 }  // namespace
 
-Result<SelectedRun> open_selected(const DataRun& run, const std::string& name,
-                                  const Select& select) {
-  auto stored = stored_selection(run.place);
-  if (!stored) return tl::unexpected(std::move(stored.error()));
-  auto selection = *stored ? Result<Selection>{std::move(**stored)} : select(run.config);
+Result<SelectedRun> select_trajectories(const DataRun& run, const Select& select) {
+  SelectedRun selected;
+  if (!run.place.resume.empty()) {
+    auto folder = RunFolder::open(run.place.resume, "config.toml");
+    if (!folder) return tl::unexpected(std::move(folder.error()));
+    auto stored = stored_selection(folder->paths());
+    if (!stored) return tl::unexpected(std::move(stored.error()));
+    selected.folder = std::move(*folder);
+    if (*stored) {
+      std::cerr << "learns from the trajectories that were selected when the run began\n";
+      selected.selection = std::move(**stored);
+      return selected;
+    }
+  }
+  auto selection = select(run.config);
   if (!selection) return tl::unexpected(std::move(selection.error()));
-  auto folder = open_data_folder(run.config, run.place, name);
-  if (!folder) return tl::unexpected(std::move(folder.error()));
+  selected.selection = std::move(*selection);
+  return selected;
+}
+
+Result<RunFolder> open_selected(SelectedRun selected, const DataRun& run, const std::string& name) {
+  auto folder = selected.folder ? Result<RunFolder>{std::move(*selected.folder)}
+                                : open_data_folder(run.config, run.place, name);
+  if (!folder) return folder;
   const fs::path file = folder->paths().folder / "selection.json";
-  if (auto written = write_file_durably(file, to_json(*selection)); !written) {
+  if (auto written = write_file_durably(file, to_json(selected.selection)); !written) {
     return tl::unexpected(std::move(written.error()));
   }
-  if (!run.output.quiet) print_selection(*selection);
-  return SelectedRun{std::move(*folder), std::move(*selection)};
+  if (!run.output.quiet) print_selection(selected.selection);
+  return folder;
 }
 
 }  // namespace warpsmith::actors

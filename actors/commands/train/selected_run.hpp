@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "actors/commands/train/data_run.hpp"
 #include "actors/run/selection.hpp"
@@ -10,15 +11,18 @@
 namespace warpsmith::actors {
 
 struct SelectedRun {
-  RunFolder folder;
+  std::optional<RunFolder> folder;  // of a resumed run; a new one has none yet
   Selection selection;
 };
 
 using Select = std::function<Result<Selection>(const RunConfig&)>;
 
-/// A new run selects before it makes its folder, so that bad input leaves nothing behind. A resumed
-/// run has the selection that it began with. `name` as in `open_data_folder`.
-Result<SelectedRun> open_selected(const DataRun& run, const std::string& name,
-                                  const Select& select);
+/// Selects what the run learns from. A run with a checkpoint has the selection that it began with;
+/// before its first one nothing was learned, so it selects anew. Writes nothing.
+Result<SelectedRun> select_trajectories(const DataRun& run, const Select& select);
+
+/// Once a stage could be made of the selection: the run's folder, with the selection in it. So a
+/// selection that is too small leaves nothing behind. `name` as in `open_data_folder`.
+Result<RunFolder> open_selected(SelectedRun selected, const DataRun& run, const std::string& name);
 
 }  // namespace warpsmith::actors

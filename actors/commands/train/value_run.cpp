@@ -102,14 +102,15 @@ StageEnd run_value(const RunConfig& config, const RunPlace& place, const Output&
   policy::use_threads(static_cast<int>(config.learner.threads));
   auto networks = make_networks(config);
   if (!networks) return failed_stage(networks.error());
-  auto opened = open_selected(run, "value", select_for_value);
-  if (!opened) return failed_stage(opened.error());
-  auto stage = make_stage(opened->selection, std::move(*networks), config);
+  auto selected = select_trajectories(run, select_for_value);
+  if (!selected) return failed_stage(selected.error());
+  auto stage = make_stage(selected->selection, std::move(*networks), config);
   if (!stage) return failed_stage(stage.error());
+  const auto folder = open_selected(std::move(*selected), run, "value");
+  if (!folder) return failed_stage(folder.error());
   ValueTraining training{std::move(*stage)};
-  const RunPaths& paths = opened->folder.paths();
-  if (auto ran = run_data_stage(training, run, opened->folder); !ran) return failed_stage(ran.error());
-  return finish(training, run, paths);
+  if (auto ran = run_data_stage(training, run, *folder); !ran) return failed_stage(ran.error());
+  return finish(training, run, folder->paths());
 }
 
 }  // namespace warpsmith::actors

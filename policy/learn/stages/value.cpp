@@ -70,7 +70,9 @@ Result<ValueStage> ValueStage::make(const ValueConfig& config, ActorCritic netwo
   if (held_out == 0) {
     return fail(ErrorCode::invalid_argument,
                 "value: expected at least one held-out trajectory, but value.held_out_share of " +
-                    std::to_string(kept) + " with an action token is none; collect more");
+                    std::to_string(kept) +
+                    " with an action token is none; raise value.held_out_share, or collect more "
+                    "(train --resume RUN --set collect.samples=N) and resume");
   }
   if (auto good = check_tokens(examples, networks.config().vocab); !good) {
     return tl::unexpected(std::move(good.error()));

@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "actors/ledger/ledger_store.hpp"
 #include "policy/text/chat_turns.hpp"
 #include "runtime/run/durable_file.hpp"
+#include "tests/actors/run/recorded_run.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith::actors {
@@ -20,16 +20,9 @@ namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const std::string written =
-    "<tool_call>\n<function=write>\n<parameter=path>\nsolution/kernel.cpp\n</parameter>\n"
-    "<parameter=content>\nint a;\n</parameter>\n</function>\n</tool_call>";
-const std::string verified = "<tool_call>\n<function=verify>\n</function>\n</tool_call>";
-const std::string submitted = "<tool_call>\n<function=submit>\n</function>\n</tool_call>";
-const std::string unknown = "<tool_call>\n<function=fly>\n</function>\n</tool_call>";
-
 class SelectionTest : public ::testing::Test {
  protected:
-  SelectionTest() : text_(std::move(read_text_model(config()).value())) { make_run("collect"); }
+  SelectionTest() : run_(RunPaths{folder_.path() / "collect"}, config()) {}
 
   RunConfig config(const std::vector<std::string>& more = {}) const {
     auto loaded = load_run_config("configs/quickstart.toml", more);
@@ -40,41 +33,15 @@ class SelectionTest : public ::testing::Test {
     loaded->value.runs = loaded->rft.runs;
     return *loaded;
   }
-  void make_run(const std::string& name) {
-    const RunPaths paths{folder_.path() / name};
-    fs::create_directories(paths.segments());
-    std::ofstream{paths.config()} << to_toml(config());
-    store_.emplace(std::move(LedgerStore::open(paths).value()));
-    ASSERT_TRUE(store_->begin(0));
-  }
-  /// Records a trajectory: the prompt, then a turn of each text and its result.
   TrajectoryId record(const std::vector<std::string>& turns, std::optional<double> reward) {
-    const TrajectoryId id =
-        store_->admit({.id = "task", .code = "c", .content_hash = "h"}, {1, 0}).value();
-    for (uint32_t n = 0; n < turns.size(); ++n) {
-      Segment segment{id, n, {}, {}, {}, {}};
-      if (n == 0) add(segment, "the task", false);
-      add(segment, turns[n] + "<|im_end|>", true);
-      if (n + 1 < turns.size()) add(segment, "\nresult", false);
-      EXPECT_TRUE(store_->append(segment));
-    }
-    if (reward) {
-      EXPECT_TRUE(store_->close(id, {.reward = *reward}));
-    }
-    return id;
+    return run_.record(turns, reward);
   }
-  void add(Segment& segment, const std::string& text, bool sampled) const {
-    for (const int32_t token : text_.tokenizer->encode(text)) {
-      segment.tokens.push_back(token);
-      segment.action_mask.push_back(sampled ? 1 : 0);
-      segment.log_probs.push_back(sampled ? -1.0F : 0.0F);
-      segment.versions.push_back(sampled ? PolicyVersion{1, 0} : PolicyVersion{});
-    }
+  std::string decoded(const std::vector<int32_t>& tokens) const {
+    return run_.text().tokenizer->decode(tokens);
   }
 
   test_support::TemporaryFolder folder_;
-  TextModel text_;
-  std::optional<LedgerStore> store_;
+  RecordedRun run_;
 };
 
 TEST_F(SelectionTest, KeepsGoodTrajectoriesAndCountsTheOthersByReason) {
@@ -105,7 +72,7 @@ TEST_F(SelectionTest, TheLossIsOnWhatTheModelSampled) {
   for (size_t i = 0; i < one.tokens.size(); ++i) {
     if (one.mask[i] == 1) sampled.push_back(one.tokens[i]);
   }
-  EXPECT_EQ(text_.tokenizer->decode(sampled), written + "<|im_end|>" + submitted + "<|im_end|>");
+  EXPECT_EQ(decoded(sampled), written + "<|im_end|>" + submitted + "<|im_end|>");
 }
 
 TEST_F(SelectionTest, AnInvalidTurnCanLoseItsLossAlone) {
@@ -118,7 +85,7 @@ TEST_F(SelectionTest, AnInvalidTurnCanLoseItsLossAlone) {
   for (size_t i = 0; i < one.tokens.size(); ++i) {
     if (one.mask[i] == 1) trained.push_back(one.tokens[i]);
   }
-  EXPECT_EQ(text_.tokenizer->decode(trained), written + "<|im_end|>" + submitted + "<|im_end|>");
+  EXPECT_EQ(decoded(trained), written + "<|im_end|>" + submitted + "<|im_end|>");
 }
 
 TEST_F(SelectionTest, AllClosedOnesTrainTheCriticWithTheirRewards) {
@@ -137,7 +104,7 @@ TEST_F(SelectionTest, AllClosedOnesTrainTheCriticWithTheirRewards) {
 TEST_F(SelectionTest, ADamagedRecordIsLeftOut) {
   const TrajectoryId good = record({written, verified, submitted}, 1.0);
   const TrajectoryId damaged = record({written, verified, submitted}, 2.0);
-  store_.reset();
+  run_.close();
   const fs::path segments = RunPaths{folder_.path() / "collect"}.segments();
   const fs::path file = fs::directory_iterator {
     segments
