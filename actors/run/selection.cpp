@@ -84,15 +84,46 @@ bool has_one_context(const Trajectory& trajectory) {
   });
 }
 
-/// A trajectory; nullopt if its record is damaged, which goes among the rejected ones.
-Result<std::optional<Trajectory>> readable(TrajectoryReader& reader, TrajectoryId id,
-                                           SourceSelection& selection) {
-  auto whole = reader.load(id);
-  if (whole) return std::optional{std::move(*whole)};
-  if (whole.error().code != ErrorCode::corrupt) return tl::unexpected(std::move(whole.error()));
-  log::warn(whole.error().message);
+/// Puts a trajectory whose record is damaged or lost among the rejected ones. Any other failure may
+/// pass, so it is the result.
+Result<void> reject_unreadable(const Error& error, TrajectoryId id, SourceSelection& selection) {
+  const bool lasts = error.code == ErrorCode::corrupt || error.code == ErrorCode::not_found;
+  if (!lasts) return tl::unexpected(error);
+  log::warn(error.message);
   selection.rejected["unreadable"].push_back(id);
-  return std::nullopt;
+  return {};
+}
+
+/// A closed trajectory as it was recorded.
+struct Recorded {
+  Trajectory whole;
+  std::vector<VerdictRow> verdicts;
+};
+
+Result<Recorded> load_recorded(TrajectoryReader& reader, TrajectoryId id) {
+  auto whole = reader.load(id);
+  if (!whole) return tl::unexpected(std::move(whole.error()));
+  auto verdicts = reader.verdicts(id);
+  if (!verdicts) return tl::unexpected(std::move(verdicts.error()));
+  return Recorded{std::move(*whole), std::move(*verdicts)};
+}
+
+/// The trajectory as one sequence; `corrupt` if its segments do not join.
+Result<policy::HeldTrajectory> joined(const Trajectory& trajectory) {
+  policy::HeldTrajectory held;
+  held.id = trajectory.id;
+  for (const Segment& segment : trajectory.segments) {
+    if (auto added = held.append(segment); !added) {
+      return fail(ErrorCode::corrupt, added.error().message);
+    }
+  }
+  return held;
+}
+
+Result<policy::HeldTrajectory> load_joined(TrajectoryReader& reader, TrajectoryId id) {
+  const auto whole = reader.load(id);
+  if (!whole) return tl::unexpected(whole.error());
+  return joined(*whole);
 }
 
 Result<void> add_candidates(Source& source, SourceSelection& selection,
@@ -101,17 +132,19 @@ Result<void> add_candidates(Source& source, SourceSelection& selection,
   const auto rows = source.reader.closed();
   if (!rows) return tl::unexpected(rows.error());
   for (const TrajectoryRow& row : *rows) {
-    const auto whole = readable(source.reader, row.id, selection);
-    if (!whole) return tl::unexpected(whole.error());
-    if (!*whole) continue;
-    const auto verdicts = source.reader.verdicts(row.id);
-    if (!verdicts) return tl::unexpected(verdicts.error());
-    if (!has_one_context(**whole)) {
+    const auto one = load_recorded(source.reader, row.id);
+    if (!one) {
+      if (auto counted = reject_unreadable(one.error(), row.id, selection); !counted) {
+        return counted;
+      }
+      continue;
+    }
+    if (!has_one_context(one->whole)) {
       selection.rejected["several_contexts"].push_back(row.id);
       continue;
     }
     candidates.push_back({index, row.id});
-    facts.push_back(facts_of(**whole, *verdicts, source.text));
+    facts.push_back(facts_of(one->whole, one->verdicts, source.text));
   }
   return {};
 }
@@ -133,12 +166,23 @@ Result<Trajectory> load_kept(TrajectoryReader& reader, TrajectoryId id) {
   return fail("a trajectory that this run was learning from", trajectory.error());
 }
 
+/// True for a turn whose tokens have no loss although its trajectory is kept.
+bool is_silenced(const policy::TurnFacts& turn, const RftConfig& config) {
+  return config.invalid_calls == InvalidCalls::turn && turn.invalid;
+}
+
+size_t silenced_in(const policy::TrajectoryFacts& facts, const RftConfig& config) {
+  return static_cast<size_t>(std::ranges::count_if(
+      facts.turns, [&](const policy::TurnFacts& turn) { return is_silenced(turn, config); }));
+}
+
 policy::Conversation conversation_of(const Trajectory& trajectory,
-                                     const policy::TrajectoryFacts& facts, InvalidCalls invalid) {
+                                     const policy::TrajectoryFacts& facts,
+                                     const RftConfig& config) {
   policy::Conversation conversation;
   for (size_t n = 0; n < trajectory.segments.size(); ++n) {
     const Segment& segment = trajectory.segments[n];
-    const bool silent = invalid == InvalidCalls::turn && facts.turns[n].invalid;
+    const bool silent = is_silenced(facts.turns[n], config);
     conversation.tokens.insert(conversation.tokens.end(), segment.tokens.begin(),
                                segment.tokens.end());
     for (const uint8_t sampled : segment.action_mask) {
@@ -166,6 +210,7 @@ Result<Selection> select_for_rft(const RunConfig& config) {
     SourceSelection& of = selection[candidates[i].source];
     auto& list = results[i] ? of.rejected[std::string{to_string(*results[i])}] : of.kept;
     list.push_back(candidates[i].id);
+    if (!results[i]) of.silenced += silenced_in(facts[i], config.rft);
   }
   return unless_empty(std::move(selection), "rft.runs", ", or loosen [rft]");
 }
@@ -179,9 +224,10 @@ Result<Selection> select_for_value(const RunConfig& config) {
     if (!rows) return tl::unexpected(rows.error());
     SourceSelection one{fs::absolute(config.value.runs[i]), {}, {}};
     for (const TrajectoryRow& row : *rows) {
-      const auto whole = readable((*sources)[i].reader, row.id, one);
-      if (!whole) return tl::unexpected(whole.error());
-      if (*whole) one.kept.push_back(row.id);
+      const auto held = load_joined((*sources)[i].reader, row.id);
+      if (held) one.kept.push_back(row.id);
+      const auto counted = held ? Result<void>{} : reject_unreadable(held.error(), row.id, one);
+      if (!counted) return tl::unexpected(counted.error());
     }
     selection.push_back(std::move(one));
   }
@@ -203,22 +249,27 @@ size_t kept_in(const Selection& selection) {
 
 std::string selection_text(const Selection& selection) {
   std::map<std::string, size_t> rejected;
+  size_t silenced = 0;
   for (const SourceSelection& one : selection) {
     for (const auto& [reason, ids] : one.rejected) rejected[reason] += ids.size();
+    silenced += one.silenced;
   }
   std::string text = std::to_string(kept_in(selection)) + " kept; rejected: ";
-  if (rejected.empty()) return text + "none";
   bool first = true;
   for (const auto& [reason, count] : rejected) {
     text += (std::exchange(first, false) ? "" : ", ") + reason + ' ' + std::to_string(count);
   }
-  return text;
+  text += rejected.empty() ? "none" : "";
+  return silenced == 0 ? text : text + "; " + std::to_string(silenced) + " turns without loss";
 }
 
 std::string to_json(const Selection& selection) {
   nlohmann::json list = nlohmann::json::array();
   for (const SourceSelection& one : selection) {
-    list.push_back({{"run", one.run.string()}, {"kept", one.kept}, {"rejected", one.rejected}});
+    list.push_back({{"run", one.run.string()},
+                    {"kept", one.kept},
+                    {"rejected", one.rejected},
+                    {"silenced", one.silenced}});
   }
   return list.dump(1) + "\n";
 }
@@ -229,7 +280,8 @@ Result<Selection> selection_from_json(std::string_view text) {
     for (const auto& one : nlohmann::json::parse(text)) {
       selection.push_back({fs::path{one.at("run").get<std::string>()},
                            one.at("kept").get<std::vector<TrajectoryId>>(),
-                           one.at("rejected").get<decltype(SourceSelection::rejected)>()});
+                           one.at("rejected").get<decltype(SourceSelection::rejected)>(),
+                           one.value("silenced", size_t{0})});
     }
     return selection;
   } catch (const nlohmann::json::exception& error) {
@@ -249,7 +301,7 @@ Result<std::vector<policy::Conversation>> conversations_of(const Selection& sele
       const auto whole = load_kept(source->reader, id);
       if (!whole) return tl::unexpected(whole.error());
       conversations.push_back(
-          conversation_of(*whole, facts_of(*whole, {}, source->text), config.rft.invalid_calls));
+          conversation_of(*whole, facts_of(*whole, {}, source->text), config.rft));
     }
   }
   return conversations;
@@ -264,17 +316,11 @@ Result<std::vector<policy::ValueExample>> examples_of(const Selection& selection
     for (const TrajectoryId id : one.kept) {
       const auto whole = load_kept(*reader, id);
       if (!whole) return tl::unexpected(whole.error());
-      policy::ValueExample example;
-      example.held.id = id;
-      for (const Segment& segment : whole->segments) {
-        if (auto joined = example.held.append(segment); !joined) {
-          return fail(one.run.string(), joined.error());
-        }
-      }
-      example.reward =
-          whole->outcome.reward +
-          policy::overlong_penalty(example.held.action_tokens(), config.learner.overlong);
-      examples.push_back(std::move(example));
+      auto held = joined(*whole);
+      if (!held) return fail(one.run.string(), held.error());
+      const double penalty =
+          policy::overlong_penalty(held->action_tokens(), config.learner.overlong);
+      examples.push_back({std::move(*held), whole->outcome.reward + penalty});
     }
   }
   return examples;

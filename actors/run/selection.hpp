@@ -21,6 +21,7 @@ struct SourceSelection {
   std::filesystem::path run;
   std::vector<TrajectoryId> kept;
   std::map<std::string, std::vector<TrajectoryId>> rejected;  // by reason
+  size_t silenced = 0;  // turns of kept ones that lose their loss for an invalid call
 };
 using Selection = std::vector<SourceSelection>;
 
@@ -35,7 +36,7 @@ Result<Selection> select_for_value(const RunConfig& config);
 /// since a stage before it may still collect.
 Result<void> check_sources(const RunConfig& config);
 
-/// The number kept, and the text "12 kept; rejected: reward 30, stalled 2".
+/// The number kept, and the text "12 kept; rejected: reward 30, stalled 2; 3 turns without loss".
 size_t kept_in(const Selection& selection);
 std::string selection_text(const Selection& selection);
 

@@ -70,7 +70,8 @@ Result<policy::ValueStage> make_stage(const Selection& selection, policy::ActorC
 
 void print_result(const policy::ValueStage& stage, const fs::path& critic, const Output& output) {
   std::cerr << "critic in " << critic.string() << ", explained variance "
-            << stage.best_explained_variance() << " on held-out trajectories\n";
+            << stage.best_explained_variance() << " on held-out trajectories, " << stage.left_out()
+            << " trajectories without a sampled token left out\n";
   if (!output.json) return;
   const nlohmann::json out{{"critic", critic.string()},
                            {"steps", stage.step_number()},

@@ -88,6 +88,17 @@ TEST_F(SelectionTest, AnInvalidTurnCanLoseItsLossAlone) {
   EXPECT_EQ(decoded(trained), written + "<|im_end|>" + submitted + "<|im_end|>");
 }
 
+TEST_F(SelectionTest, TurnsWithoutLossAreCounted) {
+  record({unknown, written, submitted}, 1);
+  record({written, unknown, unknown, submitted}, 2);
+  record({unknown, submitted}, -1);  // rejected, so it has no turn to count
+  const auto selection =
+      select_for_rft(config({"rft.invalid_calls=turn", "rft.repeated_calls=true"}));
+  ASSERT_TRUE(selection) << selection.error().message;
+  EXPECT_EQ(selection_text(*selection), "2 kept; rejected: reward 1; 3 turns without loss");
+  EXPECT_EQ(selection_from_json(to_json(*selection))->front().silenced, 3U);
+}
+
 TEST_F(SelectionTest, AllClosedOnesTrainTheCriticWithTheirRewards) {
   record({written, submitted}, 2);
   record({unknown}, -1);
@@ -117,6 +128,18 @@ TEST_F(SelectionTest, ADamagedRecordIsLeftOut) {
     ASSERT_TRUE(selection) << selection.error().message;
     EXPECT_THAT(selection->front().kept, ElementsAre(good));
     EXPECT_THAT(selection->front().rejected.at("unreadable"), ElementsAre(damaged));
+  }
+}
+
+TEST_F(SelectionTest, ALostFileOfRecordsIsCountedToo) {
+  record({written, verified, submitted}, 1.0);
+  record({written, verified, submitted}, 2.0);
+  run_.close();
+  fs::remove_all(RunPaths{folder_.path() / "collect"}.segments());
+  for (const auto& select : {select_for_rft, select_for_value}) {
+    const auto selection = select(config());
+    ASSERT_FALSE(selection);
+    EXPECT_THAT(selection.error().message, HasSubstr("0 kept; rejected: unreadable 2"));
   }
 }
 
