@@ -2,6 +2,8 @@
 // What every actor has: a label, a meter, and handlers that report to the tap.
 #pragma once
 
+#include <c10/util/Exception.h>
+
 #include <caf/error.hpp>
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
@@ -101,6 +103,8 @@ inline Error error_of(const std::exception_ptr& thrown) {
     std::rethrow_exception(thrown);
   } catch (const ActorFailure& failure) {
     return failure.error();
+  } catch (const c10::Error& e) {
+    return {ErrorCode::infrastructure, e.what_without_backtrace()};
   } catch (const std::exception& e) {
     return {ErrorCode::infrastructure, e.what()};
   } catch (...) {

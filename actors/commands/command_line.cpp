@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command line: one subcommand, its options, its exit code.
+#include <c10/util/Exception.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
@@ -59,6 +61,8 @@ std::vector<Registered> add_all(CLI::App& app) {
 ExitCode run_guarded(const std::function<ExitCode()>& action) {
   try {
     return action();
+  } catch (const c10::Error& error) {
+    return report({ErrorCode::infrastructure, error.what_without_backtrace()});
   } catch (const std::exception& error) {
     return report({ErrorCode::infrastructure, error.what()});
   }

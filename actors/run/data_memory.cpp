@@ -23,23 +23,27 @@ int64_t longest_pack(const RunConfig& c) {
   return std::max(pack, c.sft.context);
 }
 
-/// What can be set so that the stage needs less.
+bool has_critic_apart(const RunConfig& c) {
+  return c.run.stage == Stage::value && c.learner.critic.kind == CriticKind::separate;
+}
+
 std::string remedies(const RunConfig& c, int64_t parameters, int64_t size) {
+  if (parameters + process_bytes <= size) return data_stage_remedies(c);
+  return std::string("the parameters alone do not fit: ") +
+         (has_critic_apart(c) ? "set learner.critic.kind = \"shared\", or " : "") +
+         "use a smaller model or another GPU";
+}
+
+}  // namespace
+
+std::string data_stage_remedies(const RunConfig& c) {
   const bool value = c.run.stage == Stage::value;
-  const bool apart = value && c.learner.critic.kind == CriticKind::separate;
-  if (parameters + process_bytes > size) {
-    return std::string("the parameters alone do not fit: ") +
-           (apart ? "set learner.critic.kind = \"shared\", or " : "") +
-           "use a smaller model or another GPU";
-  }
   std::string text = value ? "lower agent.max_tokens" : "lower sft.context and sft.batch_tokens";
   if (!c.learner.offloads(Offload::layer_inputs)) {
     text += ", or add \"layer_inputs\" to learner.offload";
   }
-  return text + (apart ? ", or set learner.critic.kind = \"shared\"" : "");
+  return text + (has_critic_apart(c) ? ", or set learner.critic.kind = \"shared\"" : "");
 }
-
-}  // namespace
 
 policy::DataStageMemory data_stage_memory(const RunConfig& config,
                                           const policy::ModelConfig& model) {

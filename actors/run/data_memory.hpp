@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "policy/learn/memory_plan.hpp"
@@ -12,6 +13,9 @@ namespace warpsmith::actors {
 
 policy::DataStageMemory data_stage_memory(const RunConfig& config,
                                           const policy::ModelConfig& model);
+
+/// What can be set so that the stage needs less: "lower sft.context and …".
+std::string data_stage_remedies(const RunConfig& config);
 
 /// `capacity` if the learner's GPU, one of `sizes` bytes, is too small; the message has the parts
 /// and names what to lower. Nothing to check on a CPU.

@@ -3,6 +3,7 @@
 
 #include "actors/commands/train/rft_run.hpp"
 #include "actors/commands/train/sft_run.hpp"
+#include "actors/commands/train/stage_failure.hpp"
 #include "actors/commands/train/train_run.hpp"
 #include "actors/commands/train/value_run.hpp"
 #include "actors/run/data_memory.hpp"
@@ -39,14 +40,7 @@ Result<void> check_data(const RunConfig& config, const Ahead& ahead) {
   return has_data ? Result<void>{} : check_demonstrations(config.sft);
 }
 
-}  // namespace
-
-Result<void> check_stage(RunConfig config, const Ahead& ahead) {
-  if (ahead.has_begun || ahead.weights_come) config.model.weights = InitialWeights::random;
-  return samples(config.run.stage) ? check_training(config) : check_data(config, ahead);
-}
-
-StageEnd run_stage(const RunConfig& config, const RunPlace& place, const Output& output) {
+StageEnd run_kind(const RunConfig& config, const RunPlace& place, const Output& output) {
   if (auto fits = check_data_stage(config); !fits) return failed_stage(fits.error());
   switch (config.run.stage) {
     case Stage::sft:
@@ -61,6 +55,17 @@ StageEnd run_stage(const RunConfig& config, const RunPlace& place, const Output&
       return run_training(config, place, output);
   }
   return failed_stage({ErrorCode::invalid_config, "run.stage: unknown stage"});
+}
+
+}  // namespace
+
+Result<void> check_stage(RunConfig config, const Ahead& ahead) {
+  if (ahead.has_begun || ahead.weights_come) config.model.weights = InitialWeights::random;
+  return samples(config.run.stage) ? check_training(config) : check_data(config, ahead);
+}
+
+StageEnd run_stage(const RunConfig& config, const RunPlace& place, const Output& output) {
+  return run_guarded(config, [&] { return run_kind(config, place, output); });
 }
 
 }  // namespace warpsmith::actors

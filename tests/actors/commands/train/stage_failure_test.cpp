@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/commands/train/stage_failure.hpp"
+
+#include <c10/util/Exception.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <exception>
+
+#include "actors/base/actor_state.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+/// What is printed when a stage throws.
+std::string printed_by(Stage kind, ExitCode expected, const std::function<StageEnd()>& stage) {
+  RunConfig config;
+  config.run.stage = kind;
+  config.learner.gpu = 3;
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(run_guarded(config, stage).code, expected);
+  std::string text = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(text, Not(HasSubstr("frame #"))) << "a backtrace";
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1);
+  return text;
+}
+
+TEST(StageFailureTest, AGpuWithoutMemoryIsNamedWithTheRemedy) {
+  const std::string text = printed_by(Stage::sft, ExitCode::infrastructure, []() -> StageEnd {
+    TORCH_CHECK_WITH(OutOfMemoryError, false, "CUDA out of memory. Tried to allocate 2 GiB.");
+    return {};
+  });
+  EXPECT_THAT(text, HasSubstr("stage sft: GPU 3 has no memory left: CUDA out of memory. Tried to"));
+  EXPECT_THAT(text, HasSubstr("lower sft.context and sft.batch_tokens"));
+  EXPECT_THAT(text, HasSubstr("--resume"));
+}
+
+TEST(StageFailureTest, ALostGpuIsOneLine) {
+  const std::string text = printed_by(Stage::value, ExitCode::infrastructure, []() -> StageEnd {
+    TORCH_CHECK(false, "CUDA error: device lost\nFor debugging pass CUDA_LAUNCH_BLOCKING=1");
+    return {};
+  });
+  EXPECT_THAT(text, HasSubstr("stage value: CUDA error: device lost; --resume goes on"));
+}
+
+TEST(StageFailureTest, AnActorEndsWithoutABacktrace) {
+  try {
+    TORCH_CHECK(false, "CUDA error: device lost");
+  } catch (const std::exception& error) {
+    EXPECT_THAT(error.what(), HasSubstr("frame #"));
+    EXPECT_EQ(error_of(std::current_exception()).message, "CUDA error: device lost");
+  }
+}
+
+TEST(StageFailureTest, WhatAStageReturnsIsPassedOn) {
+  RunConfig config;
+  const StageEnd end = run_guarded(config, [] { return StageEnd{.complete = true}; });
+  EXPECT_TRUE(end.complete);
+}
+
+}  // namespace
+}  // namespace warpsmith::actors
