@@ -13,6 +13,7 @@
 #include "actors/run/resume_check.hpp"
 #include "actors/run/run_session.hpp"
 #include "actors/sandbox/slot_cores.hpp"
+#include "policy/learn/device_memory.hpp"
 #include "runtime/run/durable_file.hpp"
 #include "runtime/run/run_folder.hpp"
 
@@ -79,6 +80,14 @@ std::string start_text(const RunConfig& config) {
          config.model.folder.string() + (critic.empty() ? "" : " and the critic in " + critic);
 }
 
+/// LibTorch keeps what a stage freed; the next one's engines and sandboxes take memory past it.
+void release_memory(const RunConfig& config) {
+  const bool learned = config.run.stage != Stage::collect;
+  if (!learned || config.learner.device != ComputeDevice::cuda) return;
+  policy::release_unused_memory(at::kCUDA);
+  policy::release_unused_host_memory(at::kCUDA);
+}
+
 class Chain {
  public:
   /// `keep` writes the configurations of a resumed chain.
@@ -123,6 +132,7 @@ class Chain {
     const StageEnd end = run_stage(config, where, {output_.quiet, false});
     code_ = end.code;
     if (!end.complete) return false;
+    release_memory(config);
     auto record = record_of(stage, end);
     if (!record) return tl::unexpected(std::move(record.error()));
     if (auto kept = write_file_durably(place.record(), to_json(*record)); !kept) {
