@@ -25,7 +25,13 @@ struct TextModel {
 /// Reads what `config` names; every error names its file.
 Result<TextModel> read_text_model(const RunConfig& config);
 
-/// The same for a run on disk, by its own configuration. The error names the run.
+/// Records in the run's text.json which tokenizer.json and chat template its tokens are of: those
+/// of the folder `model`. Fails if the run began with others.
+Result<void> keep_text(const RunPaths& run, const std::filesystem::path& model,
+                       const policy::ChatFrame& frame);
+
+/// The same for a run on disk, by its own configuration. Fails if its folder's tokenizer.json or
+/// chat template is no longer what its tokens were recorded with. The error names the run.
 Result<TextModel> text_model_of_run(const RunPaths& run);
 
 /// Fails if tokens of `run` would mean something else to `reader`: another tokenizer, chat

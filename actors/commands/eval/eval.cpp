@@ -16,6 +16,7 @@
 #include "actors/commands/stack.hpp"
 #include "actors/commands/terminal_text.hpp"
 #include "actors/run/memory_budget.hpp"
+#include "actors/run/model_text.hpp"
 #include "actors/run/run_history.hpp"
 #include "actors/run/run_session.hpp"
 #include "actors/sandbox/service_backend.hpp"
@@ -180,6 +181,8 @@ ExitCode evaluate(const EvalArguments& args) {
   if (!session) return report(session.error());
   const RunPaths paths = session->folder.paths();
   log::start({log::Level::info, false, paths.log().string()});
+  const auto kept = keep_text(paths, inputs->config.model.folder, inputs->frame);
+  if (!kept) return report(kept.error());
   const auto whole = with_session(std::move(*inputs), *session);
   const EvalRun run{paths, run_eval_tree(whole, signals, args.quiet),
                     static_cast<uint64_t>(whole->config.run.trajectories),

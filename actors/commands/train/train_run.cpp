@@ -12,6 +12,7 @@
 #include "actors/commands/runs/run_summary.hpp"
 #include "actors/commands/stack.hpp"
 #include "actors/run/memory_budget.hpp"
+#include "actors/run/model_text.hpp"
 #include "actors/run/run_history.hpp"
 #include "actors/sandbox/service_backend.hpp"
 #include "actors/sandbox/slot_cores.hpp"
@@ -97,11 +98,15 @@ Result<std::optional<RunInputs>> early_inputs(const RunConfig& config, const Run
 Result<std::shared_ptr<const RunInputs>> inputs_of(const RunConfig& config,
                                                    const RunSession& session,
                                                    std::optional<RunInputs> early) {
+  const auto& checkpoint = session.origin.checkpoint;
+  const auto& model = checkpoint.empty() ? config.model.folder : checkpoint;
   if (!early) {
-    const auto& checkpoint = session.origin.checkpoint;
-    auto inputs = read_inputs(config, checkpoint.empty() ? config.model.folder : checkpoint);
+    auto inputs = read_inputs(config, model);
     if (!inputs) return tl::unexpected(std::move(inputs.error()));
     early = std::move(*inputs);
+  }
+  if (auto kept = keep_text(session.folder.paths(), model, early->frame); !kept) {
+    return tl::unexpected(std::move(kept.error()));
   }
   if (auto added = add_history(*early, session.ledger->store); !added) {
     return tl::unexpected(std::move(added.error()));

@@ -165,6 +165,25 @@ TEST_F(SelectionTest, AnotherTokenizerIsRefused) {
   EXPECT_THAT(selection.error().message, HasSubstr("collect with this model"));
 }
 
+TEST_F(SelectionTest, ATokenizerThatChangedSinceTheRecordingIsRefused) {
+  const fs::path model = folder_.path() / "model";
+  fs::copy("configs/policy/tiny", model);
+  const RunConfig c = config({"model.folder=" + model.string()});
+  RecordedRun run{{folder_.path() / "own"}, c};
+  run.record({written, submitted}, 2);
+  RunConfig learner = c;
+  learner.rft.runs = {folder_.path() / "own"};
+  const RunPaths paths{folder_.path() / "own"};
+  ASSERT_TRUE(keep_text(paths, model, run.text().frame));
+  ASSERT_TRUE(keep_text(paths, model, run.text().frame)) << "a resume finds the same";
+  ASSERT_TRUE(select_for_rft(learner));
+  std::ofstream{model / "tokenizer.json", std::ios::app} << '\n';  // of learner and source alike
+  const auto selection = select_for_rft(learner);
+  ASSERT_FALSE(selection);
+  EXPECT_THAT(selection.error().message, HasSubstr("is no longer what its trajectories were"));
+  EXPECT_FALSE(keep_text(paths, model, run.text().frame));
+}
+
 TEST_F(SelectionTest, AnotherTemplateOrSyntaxIsRefused) {
   record({written, submitted}, 2);
   const auto syntax = select_for_rft(config({"agent.syntax=hermes"}));

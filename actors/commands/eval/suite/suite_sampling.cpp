@@ -7,6 +7,7 @@
 #include "actors/commands/eval/suite/suite_records.hpp"
 #include "actors/commands/stack.hpp"
 #include "actors/run/memory_budget.hpp"
+#include "actors/run/model_text.hpp"
 #include "actors/run/run_session.hpp"
 #include "actors/sandbox/service_backend.hpp"
 #include "actors/sandbox/slot_cores.hpp"
@@ -106,6 +107,8 @@ Result<SuiteRun> sample_suite(const SuiteSampling& prepared, const RunTreeUntilD
   if (!any) return tl::unexpected(any.error());
   std::cerr << "run folder " << out.paths.folder.string() << '\n';
   if (!*any) return out;
+  const auto kept = keep_text(out.paths, inputs->config.model.folder, inputs->frame);
+  if (!kept) return tl::unexpected(kept.error());
   const auto whole = with_session(std::move(*inputs), *session);
   out.loop = run(whole);
   return out;
