@@ -186,6 +186,12 @@ TEST_F(SelectionTest, ATokenizerThatChangedSinceTheRecordingIsRefused) {
 
 TEST_F(SelectionTest, AnotherTemplateOrSyntaxIsRefused) {
   record({written, submitted}, 2);
+  TextModel reader = run_.text();
+  reader.frame.after = "\n\n";
+  const auto text = check_same_text(reader, run_.text(), {folder_.path() / "collect"});
+  ASSERT_FALSE(text);
+  EXPECT_THAT(text.error().message,
+              HasSubstr("/collect: its trajectories have another chat template"));
   const auto syntax = select_for_rft(config({"agent.syntax=hermes"}));
   ASSERT_FALSE(syntax);
   EXPECT_THAT(syntax.error().message, HasSubstr("another agent.syntax"));
