@@ -58,16 +58,6 @@ std::optional<std::chrono::seconds> until_all_are_done(const ProgressView& first
       static_cast<int64_t>(per_one * static_cast<double>(view.trajectories - done))};
 }
 
-/// Time until the trajectories or the time limit end the run, whichever comes first; nullopt if
-/// neither is known.
-std::optional<std::chrono::seconds> time_left(const std::optional<ProgressView>& first,
-                                              const ProgressView& view) {
-  const auto left = first ? until_all_are_done(*first, view) : std::nullopt;
-  if (view.limit.count() == 0) return left;
-  const auto limit = std::max(view.limit - view.elapsed, std::chrono::seconds{0});
-  return left ? std::min(*left, limit) : limit;
-}
-
 /// The early warnings in force, as names of learner.warnings; empty if there is none.
 std::string warnings_text(const ProgressView& view) {
   std::string text;
@@ -85,9 +75,15 @@ std::string composing_text(const ProgressView& view) {
          preparing + print(", %.0f tasks in use", value(view, "synthesis-0.accepted"));
 }
 
+/// Time until the trajectories or the time limit end the run, whichever comes first: "3m left". "up
+/// to 24h00m left" while the limit alone is known, the time so far if neither is.
 std::string left_text(const std::optional<ProgressView>& first, const ProgressView& view) {
-  const auto left = time_left(first, view);
-  return left ? duration_text(*left) + " left" : duration_text(view.elapsed);
+  const auto estimate = first ? until_all_are_done(*first, view) : std::nullopt;
+  const bool has_limit = view.limit.count() > 0;
+  if (!estimate && !has_limit) return duration_text(view.elapsed);
+  const auto limit = std::max(view.limit - view.elapsed, std::chrono::seconds{0});
+  if (!estimate) return "up to " + duration_text(limit) + " left";
+  return duration_text(has_limit ? std::min(*estimate, limit) : *estimate) + " left";
 }
 
 }  // namespace

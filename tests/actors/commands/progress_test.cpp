@@ -123,7 +123,7 @@ TEST(ProgressLineTest, NoTimeLeftIsShownBeforeATrajectoryEnds) {
   now.counts.closed = 1;
   EXPECT_THAT(ProgressLine{}.next(now), Not(HasSubstr("left")));
   now.limit = seconds{70};
-  EXPECT_THAT(ProgressLine{}.next(now), HasSubstr("30s left"));
+  EXPECT_THAT(ProgressLine{}.next(now), HasSubstr("up to 30s left"));
   now.counts.admitted = 110;  // the last has ended
   EXPECT_THAT(ProgressLine{}.next(now), HasSubstr(" 0s left"));
 }
