@@ -195,8 +195,15 @@ def in_fresh_process(result, words, gpu):
     done = subprocess.run([*python, *words], cwd=result / "export", env=environment(gpu), capture_output=True,
                           text=True, timeout=LIMIT_S)
     if done.returncode != 0:
-        raise Missing(f"{' '.join(words)[:40]} fails: {done.stderr[-3000:]}")
+        (result.parent / "failed.txt").write_text(done.stderr)
+        raise Missing(f"{words[0]} fails: {error_in(done.stderr)} ({result.parent}/failed.txt)")
     return done.stdout
+
+
+def error_in(text):
+    """The line of a traceback that names the error; others may follow it."""
+    lines = text.strip().splitlines() or ["without a word"]
+    return next((line for line in reversed(lines) if re.match(r"[\w.]+(Error|Exception)\b", line)), lines[-1])[:500]
 
 
 def between(times, apart=1):

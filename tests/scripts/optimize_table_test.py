@@ -44,6 +44,11 @@ class OptimizeTable(unittest.TestCase):
         runs = {name: [c for c, _ in commands.calls if name in c] for name in ("optimize", "check")}
         return runs["optimize"], runs["check"], [env for c, env in commands.calls if "taskset" in c]
 
+    def test_the_error_of_a_traceback_is_named_although_more_follows_it(self):
+        text = "Traceback (most recent call last):\n  File a\nNotImplementedError: Could not run 'f'\n\nCPU: registered"
+        self.assertEqual(optimize_table.error_in(text), "NotImplementedError: Could not run 'f'")
+        self.assertEqual(optimize_table.error_in(""), "without a word")
+
     def test_every_command_uses_the_gpu_that_is_named(self):
         optimizes, checks, exports = self.commands(3, {})
         self.assertTrue(optimizes and checks and exports)
