@@ -29,10 +29,13 @@ class Calls(TorchFunctionMode):
         self.calls = []  # short name, function, and the numbers of the calls whose results it takes
         self.writers = {}  # of storages: the number of the call that wrote there last
         self.left = set()  # calls that gave Python numbers
-        for module in model.modules():
-            if not type(module).__module__.startswith(("torch.", "transformers.")):
-                continue  # the task's own classes
-            module.register_forward_hook(self._module_called, with_kwargs=True)
+        known = [m for m in model.modules() if type(m).__module__.startswith(("torch.", "transformers."))]
+        self.hooks = [module.register_forward_hook(self._module_called, with_kwargs=True) for module in known]
+
+    def __exit__(self, *error):
+        for hook in self.hooks:
+            hook.remove()  # later calls of the model are timed
+        return super().__exit__(*error)
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         result = func(*args, **(kwargs or {}))

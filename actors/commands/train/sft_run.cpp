@@ -22,7 +22,10 @@ namespace fs = std::filesystem;
 Result<fs::path> write_demonstrations(const RunConfig& config, const fs::path& folder) {
   if (!config.sft.data.empty()) return config.sft.data;
   fs::path whole = folder / "demonstrations.jsonl";
-  if (fs::exists(whole)) return whole;  // this run is resumed
+  if (fs::exists(whole)) {  // this run is resumed
+    std::cerr << "learns from the demonstrations that were written when the run began\n";
+    return whole;
+  }
   const fs::path out = folder / "demonstrations.partial.jsonl";
   std::vector<std::string> words{"--seed", std::to_string(config.run.seed), "--out", out.string(),
                                  "--tasks"};
