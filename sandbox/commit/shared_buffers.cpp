@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fstream>
 #include <string>
+#include <utility>
 
 namespace warpsmith::sandbox {
 namespace {
@@ -23,12 +24,19 @@ Result<MemoryFile> make_memory(const char* name, uint64_t bytes) {
   return memory;
 }
 
+/// Where tensor `i` begins behind its guard zone, which begins at a multiple of what comes first.
+/// On a host as in torch and in exports: large inputs have one place of their pages, and outputs
+/// lie half a page away, since stores hold up later loads from the same place of a page. On a GPU
+/// the places differ; else all streams would share one cache set.
+std::pair<uint64_t, uint64_t> place_of(bool output, size_t i, uint64_t alignment) {
+  if (alignment == host_alignment) return {page_bytes, output ? page_bytes / 2 : 0};
+  return {alignment, 3 * alignment * (i % 16)};
+}
+
 }  // namespace
 
 BufferLayout make_layout(const TaskSignature& signature, uint32_t sets, uint64_t alignment) {
   assert(sets > 0 && "a layout has at least one set");
-  // Tensors start at different places in a page; else all streams would share one cache set.
-  const uint64_t stagger = 3 * alignment;
   BufferLayout layout;
   layout.sets = sets;
   for (size_t i = 0; i < signature.tensors.size(); ++i) {
@@ -37,7 +45,8 @@ BufferLayout make_layout(const TaskSignature& signature, uint32_t sets, uint64_t
     slot.output = spec.role == TensorRole::output;
     slot.bytes = tensor_bytes(spec);
     uint64_t& stride = slot.output ? layout.output_stride : layout.input_stride;
-    slot.offset = round_up(stride, alignment) + guard_bytes + stagger * (i % 16);
+    const auto [multiple, place] = place_of(slot.output, i, alignment);
+    slot.offset = round_up(stride, multiple) + guard_bytes + place;
     stride = slot.offset + slot.bytes + guard_bytes;
     layout.slots.push_back(slot);
   }

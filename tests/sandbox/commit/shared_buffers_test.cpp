@@ -35,6 +35,15 @@ TEST(BufferLayoutTest, AlignsEveryTensorAndKeepsGuardsApart) {
   EXPECT_EQ(layout.slots[2].bytes, 4004U);
 }
 
+TEST(BufferLayoutTest, OnAHostOutputsLieHalfAPageFromInputs) {
+  const BufferLayout layout = make_layout(three, 3);
+  for (const BufferSlot& slot : layout.slots) {
+    EXPECT_EQ(slot.offset % 4096, slot.output ? 2048 : 0);
+  }
+  EXPECT_EQ(layout.input_stride % 4096, 0);
+  EXPECT_EQ(layout.output_stride % 4096, 0);
+}
+
 TEST(BufferLayoutTest, OneSetKeepsEveryTensorsPlace) {
   const BufferLayout many = make_layout(three, 3, gpu_alignment);
   const BufferLayout one = many.one_set();
