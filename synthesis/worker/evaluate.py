@@ -136,7 +136,7 @@ class Evaluation:
             result = self.model(*self.sample)
         self.outs = flat(result)
         check_values(self.outs)
-        self.cost, (self.used, functions) = survey.result(), calls.used(self.outs)
+        self.cost, (self.used, self.functions) = survey.result(), calls.used(self.outs)
         if self.cost.random:
             raise Rejected("random", self.cost.random)
         for before, after in zip(kept, self.sample):
@@ -144,8 +144,6 @@ class Evaluation:
                 raise Rejected("changes_input")
         if self.settings["signatures"] & {signature_of(self.facts()), self.signature_on_meta()}:
             raise Rejected("same_signature")
-        if missing := unused(self.ops, self.used, functions):
-            raise Rejected("op_unused", missing)
 
     def signature_on_meta(self):
         """As known programs are surveyed: devices divide some layers, such as an LSTM, into other operators."""
@@ -168,6 +166,8 @@ class Evaluation:
         if any(same(self.outs, other) for other in others) or same(*others):
             raise Rejected("constant")
         check_informative(self.outs, self.sample)
+        if missing := unused(self.ops, self.used, self.functions):  # behind outputs that need no operator at all
+            raise Rejected("op_unused", missing)
 
     def _times_ms(self, call):
         """A call's wall time, its least, and the least CPU time, which other processes hardly disturb.

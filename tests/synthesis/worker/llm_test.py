@@ -194,7 +194,7 @@ class CommandTest(LlmCase):
         journal = (self.folder / "out/journal.jsonl").read_text()
         reasons = [json.loads(line)["reason"] for line in journal.splitlines()[1:]]
         # HTML is tried again, so it leaves no record; GOOD calls gelu alone, which some index asks for.
-        self.assertEqual(reasons[:5], ["no_python", "no_python", "forks", "raises", "op_unused"])
+        self.assertEqual(reasons[:5], ["no_python", "no_python", "forks", "raises", "identity"])
         self.assertIn("ValueError: 0 keys", journal)
         self.assertEqual([row["data_source"] for row in self.rows("out")], ["llm"])
         self.assertTrue(all(asked["key"] == f"Bearer {KEY}" for asked in server.asked))
