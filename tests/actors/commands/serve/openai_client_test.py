@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The official `openai` client against `warpsmith serve`. WARPSMITH_TEST_PROGRAM names the program.
 
-Run from the checkout's root: python tests/actors/commands/serve/openai_client_test.py.
-"""
+Run from the checkout's root: python tests/actors/commands/serve/openai_client_test.py."""
 
 import concurrent.futures
 import http.client
@@ -21,8 +20,7 @@ except ImportError:
 
 PATIENCE_S = 240
 TOKEN = "a-secret-of-the-test"
-# A stop string that no answer holds.
-NEVER = "\x01\x02never"
+NEVER = "\x01\x02never"  # a stop string that no answer holds
 
 
 class Server:
@@ -41,8 +39,7 @@ class Server:
         self.url, self.port = found.group(1), int(found.group(2))
 
     def client(self, **options):
-        return openai.OpenAI(base_url=self.url, api_key=TOKEN, timeout=PATIENCE_S,
-                             **{"max_retries": 0, **options})
+        return openai.OpenAI(base_url=self.url, api_key=TOKEN, timeout=PATIENCE_S, **{"max_retries": 0, **options})
 
     def get(self, path):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
