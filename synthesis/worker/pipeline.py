@@ -86,7 +86,8 @@ class Pipeline:
 
     def __init__(self, settings, journal, funnel, rows=None, say=print):
         self.settings, self.journal, self.funnel, self.say = settings, journal, funnel, say
-        self.hashes, self.fruitless, self.returned = [], 0, []  # of accepted tasks, in their order
+        self.hashes, self.known = [], set()  # of accepted tasks, in their order; the same to look up
+        self.fruitless, self.returned = 0, []
         self.deaths, self.suspects = 0, set()  # workers that never answered, in a row; what they worked on
         for record in journal.records:
             self._count(record)
@@ -100,6 +101,7 @@ class Pipeline:
         self.fruitless = self.fruitless + 1 if record["reason"] else 0
         if not record["reason"]:
             self.hashes.append(record["row"]["hash"])
+            self.known.add(record["row"]["hash"])
 
     def run(self, count, workers, gpus=None, nodes=()):
         """Fills the journal. `gpus`: how many the workers here use in turn. `nodes`: commands that reach workers."""
@@ -198,7 +200,7 @@ class Pipeline:
         while self.committed in self.waiting and not self._done(count):
             record = self.waiting.pop(self.committed)
             self.committed += 1
-            if not record["reason"] and record["row"]["hash"] in self.hashes:
+            if not record["reason"] and record["row"]["hash"] in self.known:
                 record = {"index": record["index"], "reason": "duplicate", "detail": "", "steps": record["steps"]}
             self.journal.add(record)
             self._count(record)
