@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "runtime/clock.hpp"
+#include "sandbox/commit/cold_copy.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -52,22 +53,38 @@ TEST(HostBenchTest, KeepsTheWorkersOutputsInThePlaceOfACandidates) {
   EXPECT_TRUE(bench->guards_intact(0));
 }
 
+/// The shortest time to read a set after a copy, a second time, and after it is evicted.
+struct ReadTimes {
+  double from = std::numeric_limits<double>::max(), to = from, again = from, evicted = from;
+};
+
+ReadTimes read_times(HostBench& bench) {
+  const std::vector<InputRule> rules(1);
+  const auto first = bench.inputs().tensor(0, 0), second = bench.inputs().tensor(1, 0);
+  ReadTimes least;
+  for (uint64_t round = 0; round < 10; ++round) {
+    bench.fill(0, {StreamKey{}, round}, rules);
+    (void)read_ms(first);  // as the previous party does
+    bench.copy_inputs(0, 1);
+    least.from = std::min(least.from, read_ms(first));
+    least.to = std::min(least.to, read_ms(second));
+    least.again = std::min(least.again, read_ms(second));
+    evict(second);
+    least.evicted = std::min(least.evicted, read_ms(second));
+  }
+  return least;
+}
+
 TEST(HostBenchTest, ACopyLeavesNeitherSetInTheCaches) {
   const auto bench = HostBench::create(one_vector()).value();
-  const StreamKey key{};
-  const std::vector<InputRule> rules(1);
-  constexpr double none = std::numeric_limits<double>::max();
-  double from = none, to = none, again = none;
-  for (uint64_t round = 0; round < 10; ++round) {
-    bench->fill(0, {key, round}, rules);
-    (void)read_ms(bench->inputs().tensor(0, 0));  // as the previous party does
-    bench->copy_inputs(0, 1);
-    from = std::min(from, read_ms(bench->inputs().tensor(0, 0)));
-    to = std::min(to, read_ms(bench->inputs().tensor(1, 0)));
-    again = std::min(again, read_ms(bench->inputs().tensor(1, 0)));
+  const ReadTimes took = read_times(*bench);
+  if (took.evicted < 2 * took.again) {
+    GTEST_SKIP() << "this machine's times do not show its caches: " << took.evicted
+                 << " ms for evicted lines, " << took.again << " ms for the same ones again";
   }
-  EXPECT_GT(from, 2 * again) << "ms; after the copy the other set takes " << to;
-  EXPECT_GT(to, 2 * again) << "ms";
+  const double nearer_to_evicted = (took.again + took.evicted) / 2;
+  EXPECT_GT(took.from, nearer_to_evicted) << "ms; the other set takes " << took.to;
+  EXPECT_GT(took.to, nearer_to_evicted) << "ms";
 }
 
 }  // namespace
