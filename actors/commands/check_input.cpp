@@ -193,6 +193,12 @@ Request request_of(const CheckArguments& args) {
   return args.compile_only ? Request::compile : Request::final;
 }
 
+/// The device on which the contract runs the task.
+DeviceClass device_of(const ContractEntry& contract, const Task& task) {
+  if (contract.runs_on == sandbox::RunsOn::task) return host_device(task);
+  return contract.runs_on == sandbox::RunsOn::gpu ? DeviceClass::cuda : DeviceClass::cpu;
+}
+
 }  // namespace
 
 Result<void> check_contract_name(const std::string& name) {
@@ -234,8 +240,8 @@ Result<EvaluateCall> check_call(const CheckArguments& args) {
   auto task =
       synthesis::load_task(args.task.empty() ? place / "reference.py" : fs::path{args.task});
   if (!task) return tl::unexpected(std::move(task.error()));
-  if (contract.runs_on == sandbox::RunsOn::task) task->device = host_device(*task);
-  const bool on_gpu = contract.runs_on == sandbox::RunsOn::gpu || task->device == DeviceClass::cuda;
+  task->device = device_of(contract, *task);
+  const bool on_gpu = task->device == DeviceClass::cuda;
   if (wants_profile(args) && !on_gpu) {
     return fail(
         ErrorCode::invalid_argument,

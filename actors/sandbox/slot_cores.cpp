@@ -4,6 +4,8 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <filesystem>
 #include <string>
 
 #include "runtime/log.hpp"
@@ -26,6 +28,20 @@ std::string text_of(const std::vector<int>& cores) {
   std::string text;
   for (const int core : cores) text += (text.empty() ? "" : ",") + std::to_string(core);
   return text;
+}
+
+/// The tensor library keeps its threads, so they move too. One that ends meanwhile does not matter.
+bool move_threads(const std::vector<int>& cores) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int core : cores) CPU_SET(static_cast<unsigned>(core), &set);
+  if (cores.empty()) return false;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task", error)) {
+    const pid_t thread = std::stoi(entry.path().filename().string());
+    if (sched_setaffinity(thread, sizeof set, &set) != 0 && errno != ESRCH) return false;
+  }
+  return !error;
 }
 
 }  // namespace
@@ -90,12 +106,20 @@ std::vector<int> compile_cores_of(const SandboxConfig& config, uint32_t index) {
 }
 
 void leave_slot_cores(const SandboxConfig& config) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  for (const int core : cores_beside_slots(config)) CPU_SET(static_cast<unsigned>(core), &set);
-  if (CPU_COUNT(&set) == 0 || sched_setaffinity(0, sizeof set, &set) != 0) {
-    log::warn("the sandbox shares its cores with this process: times will be noisy");
-  }
+  if (move_threads(cores_beside_slots(config))) return;
+  log::warn("the sandbox shares its cores with this process: times will be noisy");
+}
+
+void use_allowed_cores() {
+  if (!move_threads(allowed_cores())) log::warn("this process stays on a part of its cores");
+}
+
+int within_cores(int64_t threads) {
+  const int64_t cores = std::ssize(cores_in_force());
+  if (threads <= cores) return static_cast<int>(threads);
+  log::warn("learner.threads = " + std::to_string(threads) + ": " + std::to_string(cores) +
+            " are used, since this work has no more cores");
+  return static_cast<int>(cores);
 }
 
 }  // namespace warpsmith::actors

@@ -36,8 +36,15 @@ std::vector<int> cores_beside_slots(const SandboxConfig& config);
 /// that no slot has. Requires check_slot_cores.
 std::vector<int> compile_cores_of(const SandboxConfig& config, uint32_t index);
 
-/// Moves this process, and what it starts from now on except sandboxes, off the slots' cores. If no
-/// core would be left, it logs a warning and does nothing.
+/// Moves all threads of this process, and what it starts from now on except sandboxes, off the
+/// slots' cores. If no core would be left, it logs a warning and does nothing.
 void leave_slot_cores(const SandboxConfig& config);
+
+/// Moves them to all of `allowed_cores`, for work beside which no slot times anything.
+void use_allowed_cores();
+
+/// `threads`, or as many as this thread has cores, with a warning: threads that share a core wait
+/// for each other at every step.
+int within_cores(int64_t threads);
 
 }  // namespace warpsmith::actors

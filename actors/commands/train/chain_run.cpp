@@ -129,6 +129,7 @@ class Chain {
     config.run.seed = stage_seed(stage);
     RunPlace where{place.name, "", folder_.string(), keep_};
     if (has_run(place)) where.resume = place.run().string();
+    if (!samples(stage.config.run.stage)) use_allowed_cores();  // an earlier stage left some
     const StageEnd end = run_stage(config, where, {output_.quiet, false});
     code_ = end.code;
     if (!end.complete) return false;
@@ -166,13 +167,6 @@ class Chain {
   ExitCode code_ = ExitCode::success;
 };
 
-/// Before the tensor library starts its threads, which must not run on the cores of slots.
-void leave_cores(const std::vector<ChainStage>& stages) {
-  for (const ChainStage& stage : stages) {
-    if (samples(stage.config.run.stage)) return leave_slot_cores(stage.config.sandbox);
-  }
-}
-
 }  // namespace
 
 Result<std::vector<ChainStage>> stages_of(const RunConfig& config, const RunPlace& place,
@@ -197,7 +191,6 @@ ExitCode run_chain(const RunConfig& config, const RunPlace& place, const Output&
                    const std::vector<std::string>& overrides) {
   const auto stages = stages_of(config, place, overrides);
   if (!stages) return report(stages.error());
-  leave_cores(*stages);
   if (auto good = check_ahead(*stages, place.resume); !good) return report(good.error());
   const auto folder = open_chain(config, place, *stages);
   if (!folder) return report(folder.error());

@@ -4,6 +4,7 @@
 
 #include "actors/commands/train/selected_run.hpp"
 #include "actors/commands/train/supervised_run.hpp"
+#include "actors/sandbox/slot_cores.hpp"
 #include "policy/format/hf_folder.hpp"
 #include "policy/model/threads.hpp"
 
@@ -28,7 +29,7 @@ Result<policy::SftStage> make_stage(const Selection& selection, const RunConfig&
 StageEnd run_rft(const RunConfig& config, const RunPlace& place, const Output& output) {
   const SignalWait signals;
   const DataRun run{config, place, output, signals};
-  policy::use_threads(static_cast<int>(config.learner.threads));
+  policy::use_threads(within_cores(config.learner.threads));
   auto selected = select_trajectories(run, select_for_rft);
   if (!selected) return failed_stage(selected.error());
   auto stage = make_stage(selected->selection, config);

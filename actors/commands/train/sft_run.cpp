@@ -8,6 +8,7 @@
 #include "actors/base/script.hpp"
 #include "actors/commands/train/supervised_run.hpp"
 #include "actors/run/chat_frame.hpp"
+#include "actors/sandbox/slot_cores.hpp"
 #include "policy/format/hf_folder.hpp"
 #include "policy/format/tokenizer_json.hpp"
 #include "policy/model/threads.hpp"
@@ -120,7 +121,7 @@ StageEnd run_sft(const RunConfig& config, const RunPlace& place, const Output& o
   const auto folder = open_data_folder(config, place, "sft");
   if (!folder) return failed_stage(folder.error());
   const RunPaths& paths = folder->paths();
-  policy::use_threads(static_cast<int>(config.learner.threads));
+  policy::use_threads(within_cores(config.learner.threads));
   auto stage = make_stage(config, paths.folder);
   if (!stage && stopped_script(stage.error(), signals)) return finish_early(run, paths);
   if (!stage) return failed_stage(stage.error());

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "actors/commands/train/selected_run.hpp"
+#include "actors/sandbox/slot_cores.hpp"
 #include "policy/format/hf_folder.hpp"
 #include "policy/learn/critic_folder.hpp"
 #include "policy/learn/stages/value.hpp"
@@ -100,7 +101,7 @@ StageEnd finish(const ValueTraining& training, const DataRun& run, const RunPath
 StageEnd run_value(const RunConfig& config, const RunPlace& place, const Output& output) {
   const SignalWait signals;
   const DataRun run{config, place, output, signals};
-  policy::use_threads(static_cast<int>(config.learner.threads));
+  policy::use_threads(within_cores(config.learner.threads));
   auto networks = make_networks(config);
   if (!networks) return failed_stage(networks.error());
   auto selected = select_trajectories(run, select_for_value);

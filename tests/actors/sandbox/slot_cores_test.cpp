@@ -4,7 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sched.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <atomic>
+#include <thread>
 
 #include "actors/sandbox/service_backend.hpp"
 
@@ -18,6 +23,13 @@ SandboxConfig slots(int64_t count, int64_t first_core = -1) {
   config.count = count;
   config.first_core = first_core;
   return config;
+}
+
+size_t cores_of_thread(pid_t thread) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  EXPECT_EQ(::sched_getaffinity(thread, sizeof set, &set), 0);
+  return static_cast<size_t>(CPU_COUNT(&set));
 }
 
 TEST(SlotCoresTest, TheLastAllowedCoresAreTheSlots) {
@@ -66,6 +78,29 @@ TEST(SlotCoresTest, MoreSlotsThanCoresLeaveNone) {
   SandboxConfig config;
   config.count = 4096;
   EXPECT_TRUE(cores_beside_slots(config).empty());
+}
+
+TEST(SlotCoresTest, AllThreadsLeaveTheSlotsCoresAndComeBack) {
+  const size_t all = allowed_cores().size();
+  if (all < 2) GTEST_SKIP() << "one core: there is none to leave";
+  std::atomic<pid_t> id = 0;
+  std::jthread other([&id](const std::stop_token& stop) {
+    id = ::gettid();
+    while (!stop.stop_requested()) std::this_thread::yield();
+  });
+  while (id == 0) std::this_thread::yield();
+  leave_slot_cores(slots(1));
+  EXPECT_EQ(cores_of_thread(0), all - 1);
+  EXPECT_EQ(cores_of_thread(id), all - 1);
+  use_allowed_cores();
+  EXPECT_EQ(cores_of_thread(0), all);
+  EXPECT_EQ(cores_of_thread(id), all);
+}
+
+TEST(SlotCoresTest, ThereAreNoMoreThreadsThanCores) {
+  const auto all = std::ssize(allowed_cores());
+  EXPECT_EQ(within_cores(1), 1);
+  EXPECT_EQ(within_cores(all + 1), all);
 }
 
 TEST(SlotCoresTest, ThisProcessHasACore) {
