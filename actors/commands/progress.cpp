@@ -21,14 +21,10 @@ std::string phase_of(const ProgressView& view, const std::string& actor) {
   return found == view.seen.texts.end() ? "starting" : found->second;
 }
 
-uint64_t ended(const ProgressView& view) {
-  return view.counts.admitted - view.counts.in_flight + view.counts.closed;
-}
-
 /// True once there are figures to show: after this process's first step, or in an evaluation after
 /// the first trajectory that ended.
 bool has_figures(const ProgressView& view) {
-  return view.trains ? view.seen.values.contains("learner-0.reward") : ended(view) > 0;
+  return view.trains ? view.seen.values.contains("learner-0.reward") : trajectories_ended(view) > 0;
 }
 
 /// The sandbox's phase if it is not an everyday one; otherwise empty.
@@ -45,11 +41,11 @@ std::string print(const char* format, Args... args) {
   return text.data();
 }
 
-/// Estimates the time until all trajectories are done, at the pace since `first`, the view in which
-/// the first ones were done; the time before is start-up. nullopt until more are done.
-std::optional<std::chrono::seconds> until_all_are_done(const ProgressView& first,
-                                                       const ProgressView& view) {
-  const uint64_t done = trajectories_done(view), before = trajectories_done(first);
+/// Estimates the time until all trajectories have ended, at the pace since `first`, the view in
+/// which the first ones had; the time before is start-up. nullopt until more have ended.
+std::optional<std::chrono::seconds> until_all_have_ended(const ProgressView& first,
+                                                         const ProgressView& view) {
+  const uint64_t done = trajectories_ended(view), before = trajectories_ended(first);
   if (done == view.trajectories) return std::chrono::seconds{0};
   if (done <= before || done > view.trajectories) return std::nullopt;
   const auto span = static_cast<double>((view.elapsed - first.elapsed).count());
@@ -78,7 +74,7 @@ std::string composing_text(const ProgressView& view) {
 /// Time until the trajectories or the time limit end the run, whichever comes first: "3m left". "up
 /// to 24h00m left" while the limit alone is known, the time so far if neither is.
 std::string left_text(const std::optional<ProgressView>& first, const ProgressView& view) {
-  const auto estimate = first ? until_all_are_done(*first, view) : std::nullopt;
+  const auto estimate = first ? until_all_have_ended(*first, view) : std::nullopt;
   const bool has_limit = view.limit.count() > 0;
   if (!estimate && !has_limit) return duration_text(view.elapsed);
   const auto limit = std::max(view.limit - view.elapsed, std::chrono::seconds{0});
@@ -104,9 +100,8 @@ std::vector<std::string> early_warnings(const Observation& seen) {
   return names;
 }
 
-uint64_t trajectories_done(const ProgressView& view) {
-  // In an evaluation nothing leaves the ledger: a closed trajectory is done.
-  return view.trains ? view.counts.admitted - view.counts.in_flight : ended(view);
+uint64_t trajectories_ended(const ProgressView& view) {
+  return view.counts.admitted - view.counts.open;
 }
 
 double ProgressLine::rate(const ProgressView& view, const std::string& key) const {
@@ -136,7 +131,7 @@ std::string ProgressLine::opening(const ProgressView& view) const {
     return print("%s: %llu admitted, %llu ended | %.0f tok/s | judge queue %.0f",
                  view.resumed ? "resumed" : "first trajectories",
                  static_cast<unsigned long long>(view.counts.admitted),
-                 static_cast<unsigned long long>(ended(view)),
+                 static_cast<unsigned long long>(trajectories_ended(view)),
                  rate(view, "generator-0.sampled_tokens"), value(view, "sandbox-0.queued")) +
            end;
   }
@@ -164,23 +159,23 @@ std::string ProgressLine::figures(const ProgressView& view) const {
   line +=
       print("idle gen %.0f%% judge %.0f%% learn %.0f%% | ", 100 * idle_share(view, "generator-0"),
             100 * idle_share(view, "sandbox-0"), 100 * idle_share(view, "learner-0"));
-  return line + left_text(first_done_, view) + composing_text(view) + special_work(view) +
+  return line + left_text(first_ended_, view) + composing_text(view) + special_work(view) +
          warnings_text(view);
 }
 
 std::string ProgressLine::samples(const ProgressView& view) const {
   return print(
              "%llu/%llu samples | %.0f tok/s | queue judge %.0f | idle gen %.0f%% judge %.0f%% | ",
-             static_cast<unsigned long long>(ended(view)),
+             static_cast<unsigned long long>(trajectories_ended(view)),
              static_cast<unsigned long long>(view.trajectories),
              rate(view, "generator-0.sampled_tokens"), value(view, "sandbox-0.queued"),
              100 * idle_share(view, "generator-0"), 100 * idle_share(view, "sandbox-0")) +
-         left_text(first_done_, view) + special_work(view);
+         left_text(first_ended_, view) + special_work(view);
 }
 
 std::string ProgressLine::next(const ProgressView& view) {
   move_window(view);
-  if (!first_done_ && trajectories_done(view) > view.done_before) first_done_ = view;
+  if (!first_ended_ && trajectories_ended(view) > view.ended_before) first_ended_ = view;
   std::string line = !has_figures(view) ? opening(view)
                      : view.trains      ? figures(view)
                                         : samples(view);

@@ -16,7 +16,7 @@ namespace warpsmith::actors {
 struct ProgressView {
   LedgerCounts counts;
   uint64_t trajectories = 0;  // of the whole run
-  uint64_t done_before = 0;   // of them, done before a resumed run started
+  uint64_t ended_before = 0;  // of them, ended before a resumed run started
   bool trains = true;         // false for an evaluation, and for a stage that only collects
   bool resumed = false;
   Observation seen;  // from telemetry, e.g. "learner-0.reward_mean"
@@ -27,8 +27,8 @@ struct ProgressView {
 /// The names of the early warnings that the learner has in force.
 std::vector<std::string> early_warnings(const Observation& seen);
 
-/// The number of trajectories that need no more work.
-uint64_t trajectories_done(const ProgressView& view);
+/// The number of trajectories whose rollouts have ended; a step may still have to train them.
+uint64_t trajectories_ended(const ProgressView& view);
 
 /// Keeps the views of one window, over which rates and shares are taken.
 class ProgressLine {
@@ -47,7 +47,7 @@ class ProgressLine {
   double idle_share(const ProgressView& view, const std::string& actor) const;
 
   std::chrono::seconds window_;
-  std::optional<ProgressView> first_done_;         // the first view with a trajectory done
+  std::optional<ProgressView> first_ended_;        // the first view in which a trajectory has ended
   std::deque<ProgressView> kept_{ProgressView{}};  // rates are taken against the oldest
 };
 

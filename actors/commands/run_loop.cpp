@@ -38,8 +38,8 @@ class ProgressPrinter {
                       .seen = std::move(*numbers),
                       .elapsed = elapsed,
                       .limit = limit};
-    if (!done_before_) done_before_ = trajectories_done(view);
-    view.done_before = *done_before_;
+    if (!ended_before_) ended_before_ = trajectories_ended(view);
+    view.ended_before = *ended_before_;
     const std::string line = line_.next(view);
     std::cerr << (live_ ? "\r\x1b[K" : "") << line << (live_ ? "" : "\n") << std::flush;
   }
@@ -51,7 +51,7 @@ class ProgressPrinter {
   static constexpr int plain_every = 10;
   bool quiet_, live_;
   int calls_ = 0;
-  std::optional<uint64_t> done_before_;
+  std::optional<uint64_t> ended_before_;
   ProgressLine line_;
 };
 

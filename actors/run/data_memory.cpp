@@ -39,7 +39,7 @@ std::string remedies(const RunConfig& c, int64_t parameters, int64_t size) {
 std::string data_stage_remedies(const RunConfig& c) {
   const bool value = c.run.stage == Stage::value;
   std::string text = value ? "lower agent.max_tokens" : "lower sft.context and sft.batch_tokens";
-  if (!c.learner.offloads(Offload::layer_inputs)) {
+  if (c.learner.device == ComputeDevice::cuda && !c.learner.offloads(Offload::layer_inputs)) {
     text += ", or add \"layer_inputs\" to learner.offload";
   }
   return text + (has_critic_apart(c) ? ", or set learner.critic.kind = \"shared\"" : "");

@@ -95,7 +95,10 @@ std::string parameter_remedies(const LearnerConfig& c) {
   if (apart) text += "set learner.critic.kind = \"shared\", or ";
   if (whole) text += "train adapters (learner.lora.rank), or ";
   if (whole && c.loss.kl > 0) text += "set learner.loss.kl = 0, or ";
-  if (apart || whole) text += "spread the optimiser's moments over more GPUs (learner.gpus), or ";
+  if (apart || whole) {
+    text += "spread the optimiser's moments over more GPUs (learner.gpus with learner.forwards = ";
+    text += "\"at_use\"), or ";
+  }
   return text + "use a smaller model (model.folder) or a larger GPU";
 }
 

@@ -12,7 +12,6 @@
 #include "actors/protocol/inspect.hpp"
 #include "actors/rollout/rollout_settings.hpp"
 #include "actors/sandbox/sandbox_settings.hpp"
-#include "actors/sandbox/slot_cores.hpp"
 #include "actors/synthesis/synthesis_settings.hpp"
 #include "actors/telemetry/telemetry.hpp"
 #include "actors/tools/tool_executor_settings.hpp"
@@ -53,7 +52,6 @@ void add_run_state(Spawners& s, const Inputs& inputs) {
           inputs->config, {inputs->model, inputs->weights, inputs->origin, inputs->critic},
           inputs->checkpoints);
       settings.board = std::move(board);
-      settings.threads = within_cores(inputs->config.learner.threads);
       return self->template spawn<caf::detached + caf::linked>(learner, id, std::move(settings),
                                                                ledger, store);
     };

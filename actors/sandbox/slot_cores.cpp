@@ -114,12 +114,14 @@ void use_allowed_cores() {
   if (!move_threads(allowed_cores())) log::warn("this process stays on a part of its cores");
 }
 
-int within_cores(int64_t threads) {
+int within_cores(const LearnerConfig& config) {
   const int64_t cores = std::ssize(cores_in_force());
-  if (threads <= cores) return static_cast<int>(threads);
-  log::warn("learner.threads = " + std::to_string(threads) + ": " + std::to_string(cores) +
-            " are used, since this work has no more cores");
-  return static_cast<int>(cores);
+  const int64_t most = std::max<int64_t>(1, cores / config.gpus);  // of each rank
+  if (config.threads <= most) return static_cast<int>(config.threads);
+  log::warn("learner.threads = " + std::to_string(config.threads) + ": expected at most " +
+            std::to_string(most) + " (" + std::to_string(cores) + " cores, " +
+            std::to_string(config.gpus) + " ranks), which are used");
+  return static_cast<int>(most);
 }
 
 }  // namespace warpsmith::actors

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "runtime/config/learner_config.hpp"
 #include "runtime/config/sandbox_config.hpp"
 #include "runtime/result.hpp"
 
@@ -43,8 +44,8 @@ void leave_slot_cores(const SandboxConfig& config);
 /// Moves them to all of `allowed_cores`, for work beside which no slot times anything.
 void use_allowed_cores();
 
-/// `threads`, or as many as this thread has cores, with a warning: threads that share a core wait
-/// for each other at every step.
-int within_cores(int64_t threads);
+/// learner.threads, or fewer where its ranks would have more threads than this process has cores,
+/// with a warning: threads that share a core wait for each other at every step.
+int within_cores(const LearnerConfig& config);
 
 }  // namespace warpsmith::actors

@@ -8,7 +8,6 @@
 #include <array>
 #include <cerrno>
 #include <filesystem>
-#include <stdexcept>
 #include <string>
 
 namespace warpsmith::actors {
@@ -39,6 +38,7 @@ End end_of(int socket, NameCall* call) {
   return {address.data(), std::atoi(port.data())};
 }
 
+/// -1 if there is none: a client that resets its connection leaves a socket without a peer.
 int socket_between(const End& here, const End& there) {
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
     const int socket = std::stoi(entry.path().filename().string());
@@ -46,8 +46,7 @@ int socket_between(const End& here, const End& there) {
       return socket;
     }
   }
-  throw std::runtime_error("no socket is connected to " + there.address + " port " +
-                           std::to_string(there.port));
+  return -1;
 }
 
 bool is_open(int socket) {
@@ -62,7 +61,7 @@ std::function<bool()> connection_of(const httplib::Request& request) {
   return [here = End{request.local_addr, request.local_port},
           there = End{request.remote_addr, request.remote_port}, socket = -1]() mutable {
     if (socket < 0) socket = socket_between(here, there);
-    return is_open(socket);
+    return socket >= 0 && is_open(socket);
   };
 }
 

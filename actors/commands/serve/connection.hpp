@@ -11,7 +11,7 @@ struct Request;
 namespace warpsmith::actors {
 
 /// Asks the connection of a request that is being answered. The library keeps the socket to itself,
-/// so the first call looks for it among those of the process; an exception if it is not there.
+/// so the first call looks for it among those of the process.
 std::function<bool()> connection_of(const httplib::Request& request);
 
 }  // namespace warpsmith::actors

@@ -14,6 +14,7 @@
 #include "actors/run/run_session.hpp"
 #include "actors/sandbox/slot_cores.hpp"
 #include "policy/learn/device_memory.hpp"
+#include "runtime/log.hpp"
 #include "runtime/run/durable_file.hpp"
 #include "runtime/run/run_folder.hpp"
 
@@ -129,6 +130,7 @@ class Chain {
     config.run.seed = stage_seed(stage);
     RunPlace where{place.name, "", folder_.string(), keep_};
     if (has_run(place)) where.resume = place.run().string();
+    log::start({.level = log::Level::warn});  // an earlier stage's log is complete
     if (!samples(stage.config.run.stage)) use_allowed_cores();  // an earlier stage left some
     const StageEnd end = run_stage(config, where, {output_.quiet, false});
     code_ = end.code;

@@ -117,14 +117,18 @@ Result<RunFolder> open_data_folder(const RunConfig& config, const RunPlace& plac
   return folder;
 }
 
+Result<void> keep_settings(const DataRun& run, const RunFolder& folder) {
+  auto kept = accept(run.place);
+  return kept ? folder.write_config(to_toml(run.config)) : kept;
+}
+
 Result<void> run_data_stage(DataStage& stage, const DataRun& run, const RunFolder& folder) {
   const RunPaths& paths = folder.paths();
   auto checkpoints = CheckpointStore::open(paths.checkpoints());
   if (!checkpoints) return tl::unexpected(std::move(checkpoints.error()));
   Checkpointed checkpointed{stage, run.config, std::move(*checkpoints)};
   if (auto restored = checkpointed.restore(); !restored) return restored;
-  if (auto kept = accept(run.place); !kept) return kept;
-  if (auto kept = folder.write_config(to_toml(run.config)); !kept) return kept;
+  if (auto kept = keep_settings(run, folder); !kept) return kept;
   auto lines = StepLines::open(paths.folder / "steps.jsonl", stage.step_number());
   if (!lines) return tl::unexpected(std::move(lines.error()));
   auto turns = StepTurns::open(run);

@@ -53,6 +53,9 @@ struct DataRun {
 Result<RunFolder> open_data_folder(const RunConfig& config, const RunPlace& place,
                                    const std::string& name);
 
+/// Keeps the configuration of a resume, which is not refused any more.
+Result<void> keep_settings(const DataRun& run, const RunFolder& folder);
+
 /// Restores the newest checkpoint in the run's folder, if there is one, and keeps the configuration
 /// of a resume, which could be read to its end by then. Then trains until the end, the time limit
 /// or Ctrl-C, and writes a checkpoint every `ledger.checkpoint_steps` steps and at the end, and a

@@ -29,7 +29,7 @@ Result<policy::SftStage> make_stage(const Selection& selection, const RunConfig&
 StageEnd run_rft(const RunConfig& config, const RunPlace& place, const Output& output) {
   const SignalWait signals;
   const DataRun run{config, place, output, signals};
-  policy::use_threads(within_cores(config.learner.threads));
+  policy::use_threads(within_cores(config.learner));
   auto selected = select_trajectories(run, select_for_rft);
   if (!selected) return failed_stage(selected.error());
   auto stage = make_stage(selected->selection, config);

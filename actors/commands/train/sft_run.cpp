@@ -95,7 +95,9 @@ bool stopped_script(const Error& error, const SignalWait& signals) {
   return error.code == ErrorCode::process_failed && signals.wait(patience);
 }
 
-StageEnd finish_early(const DataRun& run, const RunPaths& paths) {
+StageEnd finish_early(const DataRun& run, const RunFolder& folder) {
+  if (auto kept = keep_settings(run, folder); !kept) return failed_stage(kept.error());
+  const RunPaths& paths = folder.paths();
   print_stopped(run, paths, "before the first step");
   const nlohmann::json out{{"model", nullptr}, {"steps", 0}, {"held_out_loss", nullptr}};
   if (run.output.json) std::cout << out.dump() << '\n';
@@ -121,9 +123,9 @@ StageEnd run_sft(const RunConfig& config, const RunPlace& place, const Output& o
   const auto folder = open_data_folder(config, place, "sft");
   if (!folder) return failed_stage(folder.error());
   const RunPaths& paths = folder->paths();
-  policy::use_threads(within_cores(config.learner.threads));
+  policy::use_threads(within_cores(config.learner));
   auto stage = make_stage(config, paths.folder);
-  if (!stage && stopped_script(stage.error(), signals)) return finish_early(run, paths);
+  if (!stage && stopped_script(stage.error(), signals)) return finish_early(run, *folder);
   if (!stage) return failed_stage(stage.error());
   return run_supervised(std::move(*stage), run, *folder);
 }

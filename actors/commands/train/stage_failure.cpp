@@ -22,15 +22,27 @@ std::string name_of(const RunConfig& config) {
 
 Error out_of_memory(const RunConfig& config, const c10::Error& error) {
   const std::string gpu = std::to_string(config.learner.gpu);
-  return {ErrorCode::capacity, name_of(config) + ": GPU " + gpu + " has no memory left: " +
-                                   first_line(error) + "; end other processes on it, or " +
-                                   data_stage_remedies(config) + ", then --resume the run"};
+  return {ErrorCode::capacity,
+          name_of(config) + ": GPU " + gpu + " has no memory left: " + first_line(error) +
+              "; end other processes on it, or " + data_stage_remedies(config) +
+              ", then start the run again, or --resume it"};
+}
+
+/// What may help against an error that is not known.
+std::string remedy(const RunConfig& config) {
+  const bool any = samples(config.run.stage);
+  const bool on_gpu = config.learner.device == ComputeDevice::cuda ||
+                      (any && config.generator.device == ComputeDevice::cuda);
+  if (on_gpu) {
+    return "--resume goes on after the last checkpoint, once `doctor` finds the device again";
+  }
+  if (any) return "--resume goes on after the last checkpoint";
+  return "if memory is short, " + data_stage_remedies(config);
 }
 
 Error failure_of(const RunConfig& config, const c10::Error& error) {
   return {ErrorCode::infrastructure,
-          name_of(config) + ": " + first_line(error) +
-              "; --resume goes on after the last checkpoint, once `doctor` finds the device again"};
+          name_of(config) + ": " + first_line(error) + "; " + remedy(config)};
 }
 
 }  // namespace

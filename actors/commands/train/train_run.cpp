@@ -59,10 +59,11 @@ Result<RunSession> open_run(const RunConfig& config, const RunPlace& place) {
   return begin_run(config, std::filesystem::path{place.config_file}.stem().string(), stack);
 }
 
-/// A stage that collects has neither a learner nor a curriculum.
+/// A stage that collects has neither a learner nor a curriculum. Requires leave_slot_cores.
 void adapt_to_stage(RunInputs& inputs) {
   RunConfig& c = inputs.config;
   inputs.learns = learns_online(c.run.stage);
+  c.learner.threads = within_cores(c.learner);
   if (c.run.stage != Stage::collect) return;
   c.synthesis.curriculum = {.quarantine_after = 0};
   c.synthesis.compose_nothing();

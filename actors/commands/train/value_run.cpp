@@ -101,7 +101,7 @@ StageEnd finish(const ValueTraining& training, const DataRun& run, const RunPath
 StageEnd run_value(const RunConfig& config, const RunPlace& place, const Output& output) {
   const SignalWait signals;
   const DataRun run{config, place, output, signals};
-  policy::use_threads(within_cores(config.learner.threads));
+  policy::use_threads(within_cores(config.learner));
   auto networks = make_networks(config);
   if (!networks) return failed_stage(networks.error());
   auto selected = select_trajectories(run, select_for_value);

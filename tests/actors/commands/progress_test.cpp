@@ -14,7 +14,7 @@ using ::testing::Not;
 ProgressView view(uint64_t admitted, seconds elapsed) {
   ProgressView view;
   view.counts.admitted = admitted;
-  view.counts.in_flight = 10;
+  view.counts.in_flight = view.counts.open = 10;
   view.trajectories = 100;
   view.elapsed = elapsed;
   return view;
@@ -22,7 +22,7 @@ ProgressView view(uint64_t admitted, seconds elapsed) {
 
 TEST(ProgressLineTest, ShowsReadyTasksBeforeTheFirstTrajectory) {
   ProgressView before = view(0, seconds{5});
-  before.counts.in_flight = 0;
+  before.counts.in_flight = before.counts.open = 0;
   before.seen.values = {{"synthesis-0.accepted", 7}, {"synthesis-0.queued", 17}};
   before.seen.texts = {{"sandbox-0.phase", "softmax: mutation gate (dense)"}};
   const std::string line = ProgressLine{}.next(before);
@@ -48,7 +48,8 @@ TEST(ProgressLineTest, ShowsTheWorkInProgressUntilTheFirstStep) {
   const std::string line = ProgressLine{}.next(early);
   EXPECT_THAT(line, HasSubstr("10 admitted, 0 ended"));
   EXPECT_THAT(line, HasSubstr("judge queue 3 | sandbox: softmax: torch.compile | 40s"));
-  early.counts.closed = 2;  // closed, not yet trained
+  early.counts.open = 8;
+  early.counts.closed = 2;  // not yet trained
   EXPECT_THAT(ProgressLine{}.next(early), HasSubstr("10 admitted, 2 ended"));
   EXPECT_THAT(ProgressLine{}.next(early), HasSubstr("first trajectories: "));
   early.seen.values["learner-0.step"] = 1;  // of a resumed run
@@ -101,17 +102,28 @@ TEST(ProgressLineTest, TimeLeftIsThatOfTrajectoriesOrLimit) {
   EXPECT_THAT(line.next(now), HasSubstr("10s left"));
 }
 
+TEST(ProgressLineTest, TimeLeftCountsWhatNoCheckpointHoldsYet) {
+  ProgressLine line;
+  ProgressView now = view(20, seconds{40});
+  now.seen.values = {{"learner-0.step", 1}, {"learner-0.reward", 1}};
+  now.counts.in_flight = 20;
+  (void)line.next(now);
+  now.counts.admitted = now.counts.in_flight = 60;  // a step has used 50, and no checkpoint is due
+  now.elapsed = seconds{60};
+  EXPECT_THAT(line.next(now), HasSubstr("25s left"));
+}
+
 TEST(ProgressLineTest, AnEvaluationShowsNoLearner) {
   ProgressView now = view(60, seconds{50});
   now.trains = false;
   now.counts.in_flight = 60;  // nothing leaves the ledger
-  now.counts.closed = 50;
+  now.counts.open = 10;
   now.seen.values = {{"sandbox-0.queued", 4}, {"generator-0.sampled_tokens", 5000}};
   ProgressLine line;
   EXPECT_EQ(line.next(now),
             "50/100 samples | 100 tok/s | queue judge 4 | idle gen 100% judge 100% | 50s");
   now.elapsed = seconds{60};
-  now.counts.closed = 60;
+  now.counts.open = 0;
   EXPECT_THAT(line.next(now), HasSubstr("60/100 samples")) << "10 more in 10 s";
   EXPECT_THAT(line.next(now), HasSubstr("| 40s left"));
 }
@@ -120,11 +132,11 @@ TEST(ProgressLineTest, NoTimeLeftIsShownBeforeATrajectoryEnds) {
   ProgressView now = view(10, seconds{40});
   now.counts.trained = 0;
   now.seen.values = {{"learner-0.step", 1}, {"learner-0.reward", 1}};
-  now.counts.closed = 1;
+  now.counts.open = 9;
   EXPECT_THAT(ProgressLine{}.next(now), Not(HasSubstr("left")));
   now.limit = seconds{70};
   EXPECT_THAT(ProgressLine{}.next(now), HasSubstr("up to 30s left"));
-  now.counts.admitted = 110;  // the last has ended
+  now.counts.admitted = 109;  // the last has ended
   EXPECT_THAT(ProgressLine{}.next(now), HasSubstr(" 0s left"));
 }
 

@@ -97,10 +97,15 @@ TEST(SlotCoresTest, AllThreadsLeaveTheSlotsCoresAndComeBack) {
   EXPECT_EQ(cores_of_thread(id), all);
 }
 
-TEST(SlotCoresTest, ThereAreNoMoreThreadsThanCores) {
+TEST(SlotCoresTest, TheRanksHaveNoMoreThreadsThanCores) {
   const auto all = std::ssize(allowed_cores());
-  EXPECT_EQ(within_cores(1), 1);
-  EXPECT_EQ(within_cores(all + 1), all);
+  LearnerConfig config;
+  config.threads = 1;
+  EXPECT_EQ(within_cores(config), 1);
+  config.threads = all + 1;
+  EXPECT_EQ(within_cores(config), all);
+  config.gpus = 2;
+  EXPECT_EQ(within_cores(config), std::max<int64_t>(1, all / 2));
 }
 
 TEST(SlotCoresTest, ThisProcessHasACore) {

@@ -98,19 +98,48 @@ TEST(HttpServerTest, AHandlerSeesThatItsClientLeaves) {
   EXPECT_TRUE(left);
 }
 
-/// Sends a byte after each pause until an answer arrives; its first line.
-std::string answer_to_a_slow_body(int port, int pause_ms) {
+/// A socket that has sent the head of a request with a body of that size.
+int asked(int port, int body) {
   const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<uint16_t>(port));
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  std::string text = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n";
-  if (::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) text.clear();
+  EXPECT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  const std::string head =
+      "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: " + std::to_string(body) + "\r\n\r\n";
+  EXPECT_GT(::send(fd, head.data(), head.size(), MSG_NOSIGNAL), 0);
+  return fd;
+}
+
+TEST(HttpServerTest, AClientThatResetsItsConnectionHasLeft) {
+  std::latch begun{1}, reset{1}, answered{1};
+  std::atomic<bool> was_open{true};
+  auto server = HttpServer::listen({.threads = 1}, [&](const ServedRequest& request) {
+    begun.count_down();
+    reset.wait();
+    was_open = request.is_open();
+    answered.count_down();
+    return HttpResponse{};
+  });
+  ASSERT_TRUE(server) << server.error().message;
+  const int fd = asked(server->port(), 0);
+  begun.wait();
+  const linger at_once{.l_onoff = 1, .l_linger = 0};
+  ASSERT_EQ(::setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once), 0);
+  ::close(fd);
+  reset.count_down();
+  answered.wait();
+  server->stop();
+  EXPECT_FALSE(was_open);
+}
+
+/// Sends a byte after each pause until an answer arrives; its first line.
+std::string answer_to_a_slow_body(int port, int pause_ms) {
+  const int fd = asked(port, 100'000);
   pollfd reading{.fd = fd, .events = POLLIN};
-  while (!text.empty() && ::send(fd, text.data(), text.size(), MSG_NOSIGNAL) > 0) {
-    if (::poll(&reading, 1, pause_ms) > 0) break;
-    text = "a";
+  while (::poll(&reading, 1, pause_ms) == 0) {
+    if (::send(fd, "a", 1, MSG_NOSIGNAL) <= 0) break;
   }
   std::array<char, 256> bytes{};
   const auto size = ::recv(fd, bytes.data(), bytes.size(), 0);

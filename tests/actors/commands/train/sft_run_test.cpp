@@ -113,6 +113,10 @@ TEST_F(SftRunTest, AStopWhileTheScriptRunsSucceeds) {
   c.sft.script = root_.path() / "script";
   std::ofstream{c.sft.script} << "kill -INT $PPID; kill -INT $$";  // as a terminal does
   EXPECT_EQ(run_sft(c, {"c.toml", ""}, quiet_).code, ExitCode::success);
+  const fs::path early = root_.path() / "early";
+  c.sft.epochs = 7;
+  EXPECT_EQ(run_sft(c, {"", early.string()}, quiet_).code, ExitCode::success);
+  EXPECT_EQ(load_run_config(early / "config.toml", {}).value().sft.epochs, 7) << "lost by the stop";
   std::ofstream{c.sft.script} << "kill -INT $$";
   EXPECT_EQ(run_sft(c, {"", (root_.path() / "early").string()}, quiet_).code,
             ExitCode::infrastructure);

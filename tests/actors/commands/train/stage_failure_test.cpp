@@ -17,10 +17,12 @@ using testing::HasSubstr;
 using testing::Not;
 
 /// What is printed when a stage throws.
-std::string printed_by(Stage kind, ExitCode expected, const std::function<StageEnd()>& stage) {
+std::string printed_by(Stage kind, ExitCode expected, const std::function<StageEnd()>& stage,
+                       ComputeDevice device = ComputeDevice::cuda) {
   RunConfig config;
   config.run.stage = kind;
   config.learner.gpu = 3;
+  config.learner.device = device;
   testing::internal::CaptureStderr();
   EXPECT_EQ(run_guarded(config, stage).code, expected);
   std::string text = testing::internal::GetCapturedStderr();
@@ -36,7 +38,21 @@ TEST(StageFailureTest, AGpuWithoutMemoryIsNamedWithTheRemedy) {
   });
   EXPECT_THAT(text, HasSubstr("stage sft: GPU 3 has no memory left: CUDA out of memory. Tried to"));
   EXPECT_THAT(text, HasSubstr("lower sft.context and sft.batch_tokens"));
-  EXPECT_THAT(text, HasSubstr("--resume"));
+  EXPECT_THAT(text, HasSubstr("learner.offload"));
+  EXPECT_THAT(text, HasSubstr("start the run again, or --resume it"));
+}
+
+TEST(StageFailureTest, ACpuWithoutMemoryIsNoLostDevice) {
+  const auto fails = []() -> StageEnd {
+    TORCH_CHECK(false, "DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 TB");
+    return {};
+  };
+  const std::string text =
+      printed_by(Stage::sft, ExitCode::infrastructure, fails, ComputeDevice::cpu);
+  EXPECT_THAT(text, HasSubstr("can't allocate memory: you tried to allocate 9 TB; if memory is "
+                              "short, lower sft.context and sft.batch_tokens"));
+  EXPECT_THAT(text, Not(HasSubstr("learner.offload")));
+  EXPECT_THAT(text, Not(HasSubstr("doctor")));
 }
 
 TEST(StageFailureTest, ALostGpuIsOneLine) {
