@@ -86,6 +86,16 @@ Result<TextModel> read_text_model(const RunConfig& config) {
   return text;
 }
 
+Result<void> check_text(const RunPaths& run, const RunConfig& config) {
+  const auto stored = stored_record_of(run);
+  if (!stored) return tl::unexpected(stored.error());
+  if (!*stored) return {};
+  const auto text = read_text_model(config);
+  if (!text) return tl::unexpected(text.error());
+  const bool same = **stored == record_of(text->tokenizer_hash, text->frame);
+  return same ? Result<void>{} : changed_text(run, text->folder, "begin a new run");
+}
+
 Result<TextModel> text_model_of_run(const RunPaths& run) {
   const auto config = load_run_config(run.config(), {});
   if (!config) return tl::unexpected(config.error());

@@ -30,6 +30,11 @@ Result<TextModel> read_text_model(const RunConfig& config);
 Result<void> keep_text(const RunPaths& run, const std::filesystem::path& model,
                        const policy::ChatFrame& frame);
 
+/// Fails if the model folder of `config`, whose tokenizer.json and chat template the run's next
+/// checkpoints copy, has others than text.json records. A run without text.json passes. Writes
+/// nothing.
+Result<void> check_text(const RunPaths& run, const RunConfig& config);
+
 /// The same for a run on disk, by its own configuration. Fails if its folder's tokenizer.json or
 /// chat template is no longer what its tokens were recorded with. The error names the run.
 Result<TextModel> text_model_of_run(const RunPaths& run);

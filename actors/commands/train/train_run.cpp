@@ -169,6 +169,12 @@ Result<void> check_samplable(const RunConfig& config) {
   return check_slots(config.sandbox);
 }
 
+/// Before a resumed run's folder is opened: its checkpoints copy the tokenizer from model.folder.
+Result<void> check_start(const RunConfig& config, const RunPlace& place) {
+  if (auto good = check_samplable(config); !good || place.resume.empty()) return good;
+  return check_text({place.resume}, config);
+}
+
 log::Sinks sinks_of(const RunConfig& config, const RunPaths& paths) {
   log::Sinks sinks;
   sinks.level = log::level_named(config.telemetry.log_level);
@@ -189,7 +195,7 @@ Result<void> check_training(const RunConfig& config) {
 
 StageEnd run_training(const RunConfig& config, const RunPlace& place, const Output& output) {
   const SignalWait signals;
-  if (auto good = check_samplable(config); !good) return failed_stage(good.error());
+  if (auto good = check_start(config, place); !good) return failed_stage(good.error());
   leave_slot_cores(config.sandbox);
   auto early = early_inputs(config, place);
   if (!early) return failed_stage(early.error());
