@@ -29,14 +29,15 @@ class Foresight {
       known_ = with_stage(std::move(known_), **record);
       return {};
     }
-    return pass_unfinished(stage, !folder_.empty() && holds_run({place.run()}));
+    const bool has_begun = !folder_.empty() && holds_run({place.run()});
+    return pass_unfinished(stage, has_begun ? place.run() : std::filesystem::path{});
   }
 
  private:
-  Result<void> pass_unfinished(const ChainStage& stage, bool has_begun) {
+  Result<void> pass_unfinished(const ChainStage& stage, const std::filesystem::path& begun) {
     const RunConfig config = inherited(stage, known_);
     const bool weights_come = policy_comes_ && !stage.own_policy;
-    if (auto good = check_stage(config, {has_begun, weights_come}); !good) {
+    if (auto good = check_stage(config, {begun, weights_come}); !good) {
       return fail("stage " + stage.name, good.error());
     }
     if (makes_policy(config.run.stage)) {

@@ -21,7 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 
 Result<fs::path> write_demonstrations(const RunConfig& config, const fs::path& folder) {
-  if (!config.sft.data.empty()) return config.sft.data;
   fs::path whole = folder / "demonstrations.jsonl";
   if (fs::exists(whole)) {  // this run is resumed
     std::cerr << "learns from the demonstrations that were written when the run began\n";
@@ -65,13 +64,11 @@ Result<policy::Transformer> start_model(const RunConfig& config) {
   return policy::make_hf_model(config.model.folder, random);
 }
 
-Result<policy::SftStage> make_stage(const RunConfig& config, const fs::path& folder) {
+Result<policy::SftStage> make_stage(const RunConfig& config, const fs::path& data) {
   if (auto good = policy::check_placement(config.learner); !good) {
     return tl::unexpected(std::move(good.error()));
   }
-  auto data = write_demonstrations(config, folder);
-  if (!data) return tl::unexpected(std::move(data.error()));
-  const auto demonstrations = policy::read_demonstrations(*data);
+  const auto demonstrations = policy::read_demonstrations(data);
   if (!demonstrations) return tl::unexpected(demonstrations.error());
   const auto tokenizer = policy::read_tokenizer(config.model.folder);
   if (!tokenizer) return tl::unexpected(tokenizer.error());
@@ -104,6 +101,27 @@ StageEnd finish_early(const DataRun& run, const RunFolder& folder) {
   return {ExitCode::success, false, true, paths.folder};
 }
 
+/// Data that cannot be learned from leaves no run behind.
+StageEnd run_with_data(const DataRun& run) {
+  auto stage = make_stage(run.config, run.config.sft.data);
+  if (!stage) return failed_stage(stage.error());
+  const auto folder = open_data_folder(run.config, run.place, "sft");
+  if (!folder) return failed_stage(folder.error());
+  return run_supervised(std::move(*stage), run, *folder);
+}
+
+/// The script writes into the run's folder.
+StageEnd run_with_script(const DataRun& run) {
+  const auto folder = open_data_folder(run.config, run.place, "sft");
+  if (!folder) return failed_stage(folder.error());
+  const auto data = write_demonstrations(run.config, folder->paths().folder);
+  if (!data && stopped_script(data.error(), run.signals)) return finish_early(run, *folder);
+  if (!data) return failed_stage(data.error());
+  auto stage = make_stage(run.config, *data);
+  if (!stage) return failed_stage(stage.error());
+  return run_supervised(std::move(*stage), run, *folder);
+}
+
 }  // namespace
 
 Result<void> check_demonstrations(const SftConfig& config) {
@@ -120,14 +138,8 @@ Result<void> check_demonstrations(const SftConfig& config) {
 StageEnd run_sft(const RunConfig& config, const RunPlace& place, const Output& output) {
   const SignalWait signals;
   const DataRun run{config, place, output, signals};
-  const auto folder = open_data_folder(config, place, "sft");
-  if (!folder) return failed_stage(folder.error());
-  const RunPaths& paths = folder->paths();
   policy::use_threads(within_cores(config.learner));
-  auto stage = make_stage(config, paths.folder);
-  if (!stage && stopped_script(stage.error(), signals)) return finish_early(run, *folder);
-  if (!stage) return failed_stage(stage.error());
-  return run_supervised(std::move(*stage), run, *folder);
+  return config.sft.data.empty() ? run_with_script(run) : run_with_data(run);
 }
 
 }  // namespace warpsmith::actors

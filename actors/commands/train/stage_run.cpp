@@ -36,7 +36,7 @@ Result<void> check_data(const RunConfig& config, const Ahead& ahead) {
   if (!fits) return fits;
   if (auto there = check_weights(config.model); !there) return there;
   if (config.run.stage != Stage::sft) return check_sources(config);
-  const bool has_data = ahead.has_begun && config.sft.data.empty();  // of a script that ran
+  const bool has_data = !ahead.begun.empty() && config.sft.data.empty();  // of a script that ran
   return has_data ? Result<void>{} : check_demonstrations(config.sft);
 }
 
@@ -60,8 +60,11 @@ StageEnd run_kind(const RunConfig& config, const RunPlace& place, const Output& 
 }  // namespace
 
 Result<void> check_stage(RunConfig config, const Ahead& ahead) {
-  if (ahead.has_begun || ahead.weights_come) config.model.weights = InitialWeights::random;
-  return samples(config.run.stage) ? check_training(config) : check_data(config, ahead);
+  const bool has_begun = !ahead.begun.empty();
+  if (has_begun || ahead.weights_come) config.model.weights = InitialWeights::random;
+  if (!samples(config.run.stage)) return check_data(config, ahead);
+  if (auto good = check_training(config); !good || !has_begun) return good;
+  return check_text({ahead.begun}, config);
 }
 
 StageEnd run_stage(const RunConfig& config, const RunPlace& place, const Output& output) {

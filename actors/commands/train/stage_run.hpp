@@ -11,8 +11,8 @@ StageEnd run_stage(const RunConfig& config, const RunPlace& place, const Output&
 
 /// What is there when a stage is checked.
 struct Ahead {
-  bool has_begun = false;     // its run is to be resumed
-  bool weights_come = false;  // a stage before it makes them; model.folder has their shape
+  std::filesystem::path begun = {};  // the folder of its run, to be resumed; empty if it has none
+  bool weights_come = false;         // a stage before it makes them; model.folder has their shape
 };
 
 /// Fails as `run_stage` would before it makes a file, as far as this is known ahead. Writes

@@ -7,9 +7,11 @@
 
 #include <fstream>
 #include <map>
+#include <memory>
 
 #include "actors/commands/train/chain_run.hpp"
 #include "actors/run/run_session.hpp"
+#include "tests/actors/run/recorded_run.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith::actors {
@@ -58,18 +60,32 @@ class ChainCheckTest : public ::testing::Test {
   Printed resume(const Settings& settings = {}) const {
     return run({"", chain().string()}, settings);
   }
-  /// A chain whose first stage is done, while no conversation is short enough for the second.
-  void start_half() const {
-    const Printed half = start({"stage.more.sft.context=16"});
-    ASSERT_EQ(half.code, ExitCode::bad_input) << half.text;
-    ASSERT_TRUE(fs::exists(stage("1-sft.json"))) << half.text;
-    ASSERT_FALSE(fs::exists(stage("2-more.json"))) << half.text;
+  /// A chain whose first stage is done, while no conversation is short enough for the second. What
+  /// it printed.
+  std::string start_half(Settings settings = {}) const {
+    settings.emplace_back("stage.more.sft.context=16");
+    const Printed half = start(settings);
+    EXPECT_EQ(half.code, ExitCode::bad_input) << half.text;
+    EXPECT_TRUE(fs::exists(stage("1-sft.json"))) << half.text;
+    EXPECT_FALSE(fs::exists(stage("2-more"))) << half.text;
+    return half.text;
   }
 
-  /// Every file below the chain with its content.
+  /// Begins the run of a stage that samples, as a process leaves it that was killed before its
+  /// first step.
+  std::unique_ptr<RecordedRun> begin_sampling(const std::string& name) const {
+    RunConfig config = load_stage(stage(name + ".toml"), {}, name.substr(2)).value().config;
+    config.model.folder = tiny();
+    auto run = std::make_unique<RecordedRun>(RunPaths{stage(name)}, config);
+    EXPECT_TRUE(keep_text({stage(name)}, tiny(), run->text().frame));
+    return run;
+  }
+
+  /// Every file below the chain with its content, but for SQLite's memory that readers share.
   std::map<std::string, std::string> content() const {
     std::map<std::string, std::string> files;
     for (const auto& entry : fs::recursive_directory_iterator{chain()}) {
+      if (entry.path().filename() == "run.db-shm") continue;
       files[entry.path().string()] =
           entry.is_regular_file() ? read_text_file(entry.path(), size_t{1} << 28U).value() : "";
     }
@@ -93,27 +109,51 @@ class ChainCheckTest : public ::testing::Test {
 };
 
 TEST_F(ChainCheckTest, ARefusedResumeLeavesTheFolderAsItWas) {
-  start_half();
-  const auto before = content();
   const auto refuse = [&](const Settings& settings) {
+    const auto before = content();
     const Printed refused = resume(settings);
     EXPECT_NE(refused.code, ExitCode::success) << settings.front();
     EXPECT_EQ(content(), before) << settings.front();
     return refused.text;
   };
-  EXPECT_THAT(refuse({"sft.data=/no/data"}), HasSubstr("stage more: /no/data"));
-  EXPECT_THAT(refuse({"stage.more.model.folder=/no/model"}), HasSubstr("/no/model"));
-  EXPECT_THAT(refuse({"agent.chat_template=llama3"}), HasSubstr("chat_template"));
-  EXPECT_THAT(refuse({"sft.no_key=1"}), HasSubstr("unknown key"));
-  EXPECT_THAT(refuse({"stage.more.sft.context=17"}), HasSubstr("fits into the context of 17"));
+  const auto refuse_all = [&] {
+    EXPECT_THAT(refuse({"sft.data=/no/data"}), HasSubstr("stage more: /no/data"));
+    EXPECT_THAT(refuse({"stage.more.model.folder=/no/model"}), HasSubstr("/no/model"));
+    EXPECT_THAT(refuse({"agent.chat_template=llama3"}), HasSubstr("chat_template"));
+    EXPECT_THAT(refuse({"sft.no_key=1"}), HasSubstr("unknown key"));
+    EXPECT_THAT(refuse({"stage.more.sft.context=17"}), HasSubstr("fits into the context of 17"));
+  };
+  (void)start_half();
+  refuse_all();
+  const Printed begun = resume({"stage.more.sft.context=512", "stage.more.sft.epochs=10000",
+                                "stage.more.run.time_limit=1s"});
+  ASSERT_TRUE(fs::exists(stage("2-more") / "checkpoints")) << begun.text;
+  ASSERT_FALSE(fs::exists(stage("2-more.json"))) << begun.text;
+  refuse_all();
+}
+
+TEST_F(ChainCheckTest, AnotherTokenizerForAStageThatHasBegunLeavesTheFolderAsItWas) {
+  (void)start_half({R"(run.stages=["sft", "more", "agentic"])", "model.weights=load",
+                    "stage.sft.model.weights=random"});
+  const auto run = begin_sampling("3-agentic");
+  const fs::path other = chain().parent_path() / "other";
+  fs::copy(tiny(), other);
+  std::ofstream{other / "tokenizer.json", std::ios::app} << '\n';
+  const auto before = content();
+  const Printed refused = resume({"stage.agentic.model.folder=" + other.string()});
+  EXPECT_EQ(refused.code, ExitCode::bad_input) << refused.text;
+  EXPECT_THAT(refused.text, HasSubstr("stage agentic: " + stage("3-agentic").string()));
+  EXPECT_THAT(refused.text, HasSubstr("begin a new run"));
+  EXPECT_EQ(content(), before);
 }
 
 TEST_F(ChainCheckTest, AResumeTakesKeysOfAStageWithANameOfItsOwn) {
-  start_half();
+  (void)start_half();
   EXPECT_THAT(resume({"stage.moer.sft.context=512"}).text, HasSubstr("stage.moer: expected"));
   const Printed whole = resume({"stage.more.sft.context=500"});
   EXPECT_EQ(whole.code, ExitCode::success) << whole.text;
   EXPECT_THAT(text_of(stage("2-more.toml")), HasSubstr("context = 500"));
+  EXPECT_THAT(text_of(stage("2-more") / "config.toml"), HasSubstr(stage("1-sft/model").string()));
   EXPECT_THAT(text_of(stage("1-sft.toml")), HasSubstr("context = 512"));
   EXPECT_TRUE(fs::exists(chain() / "table.txt"));
 }
@@ -141,8 +181,7 @@ TEST_F(ChainCheckTest, ALaterStageIsRefusedBeforeTheFirstTrains) {
 }
 
 TEST_F(ChainCheckTest, AStageStartsFromThePolicyThatItsTableNames) {
-  start_half();
-  EXPECT_THAT(text_of(stage("2-more") / "config.toml"), HasSubstr(stage("1-sft/model").string()));
+  EXPECT_THAT(start_half(), HasSubstr("from the policy in " + stage("1-sft/model").string()));
   const Printed own = resume({"stage.more.sft.context=17", "stage.more.model.folder=" + tiny()});
   EXPECT_NE(own.code, ExitCode::success);
   const Printed whole = resume({"stage.more.sft.context=512", "stage.more.model.folder=" + tiny(),
