@@ -35,15 +35,11 @@ bool has_run(const StagePlace& place) {
   return false;
 }
 
-/// Refuses overrides that the interrupted stage cannot go on with. One that is done, or has not
-/// begun, takes any.
+/// Refuses overrides that the interrupted stage cannot go on with. One that is done takes any.
 Result<void> check_unchanged(const StagePlace& place, const RunConfig& config) {
   std::error_code ignored;
-  const bool begun = fs::exists(RunPaths{place.run()}.config(), ignored);
-  if (!begun || fs::exists(place.record(), ignored)) return {};
-  const auto before = config_of_run(place.run(), {});
-  if (!before) return tl::unexpected(before.error());
-  return check_resumable(*before, config, place.run().string());
+  if (fs::exists(place.record(), ignored)) return {};
+  return check_sampling(place.run(), config, "set it for the other stages by stage.NAME.KEY");
 }
 
 Result<void> write_configs(const RunFolder& folder, const RunConfig& config,

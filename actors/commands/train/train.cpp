@@ -37,6 +37,13 @@ Result<void> unless_brain_run(const RunConfig& before, const RunConfig& config,
                   "\"; resume it with \"collect\", or learn from it by \"rft\"");
 }
 
+/// What to do in place of another way to sample.
+std::string sampling_remedy(Stage stage) {
+  return stage == Stage::collect
+             ? "collect into a new run"
+             : "start a new run, whose model.folder can be a checkpoint of this one";
+}
+
 /// What an override must not change. The stages of a chain are checked one by one, as they are
 /// read.
 Result<RunConfig> unless_changed(RunConfig config, const std::string& run) {
@@ -46,7 +53,8 @@ Result<RunConfig> unless_changed(RunConfig config, const std::string& run) {
   if (auto good = unless_brain_run(*before, config, run); !good) {
     return tl::unexpected(good.error());
   }
-  if (auto good = check_resumable(*before, config, run); !good) return tl::unexpected(good.error());
+  auto same = check_sampling(run, config, sampling_remedy(before->run.stage));
+  if (!same) return tl::unexpected(std::move(same.error()));
   return config;
 }
 

@@ -9,6 +9,8 @@ namespace {
 
 using testing::HasSubstr;
 
+const std::string remedy = "start anew";
+
 RunConfig config_of(Stage stage) {
   RunConfig c;
   c.run.stage = stage;
@@ -18,11 +20,11 @@ RunConfig config_of(Stage stage) {
 TEST(ResumeCheckTest, AChangedTemperatureNamesItsKeyBothValuesAndTheRemedy) {
   RunConfig now = config_of(Stage::agentic);
   now.generator.temperature = 0.7;
-  const auto checked = check_resumable(config_of(Stage::agentic), now, "runs/a");
+  const auto checked = check_resumable(config_of(Stage::agentic), now, "runs/a", remedy);
   ASSERT_FALSE(checked);
   EXPECT_EQ(checked.error().code, ErrorCode::invalid_config);
   for (const char* part : {"generator.temperature", "expected 1, by which runs/a", "got 0.7",
-                           "resume without this change, or start a new run"}) {
+                           "resume without this change, or start anew"}) {
     EXPECT_THAT(checked.error().message, HasSubstr(part));
   }
 }
@@ -36,11 +38,12 @@ TEST(ResumeCheckTest, WhatWasSampledFromAnotherDistributionDoesNotTrain) {
     RunConfig agentic = before;
     agentic.run.stage = Stage::agentic;
     agentic.generator = {};
-    EXPECT_FALSE(check_resumable(before, agentic, "runs/a"));
+    EXPECT_FALSE(check_resumable(before, agentic, "runs/a", remedy));
     RunConfig collects = agentic;
     collects.run.stage = Stage::collect;
     collects.collect.greedy = false;
-    EXPECT_FALSE(check_resumable(before, collects, "runs/a")) << "it could then train by PPO";
+    EXPECT_FALSE(check_resumable(before, collects, "runs/a", remedy))
+        << "it could then train by PPO";
   }
 }
 
@@ -48,13 +51,13 @@ TEST(ResumeCheckTest, TheSameDistributionGoesOnInAnyStage) {
   RunConfig now = config_of(Stage::agentic);
   now.collect.greedy = true;  // without effect in this stage
   now.learner.max_lag = 3;
-  EXPECT_TRUE(check_resumable(config_of(Stage::collect), now, "runs/a"));
+  EXPECT_TRUE(check_resumable(config_of(Stage::collect), now, "runs/a", remedy));
 }
 
 TEST(ResumeCheckTest, StagesThatDoNotSampleAreFree) {
   RunConfig now = config_of(Stage::sft);
   now.generator.temperature = 0.5;
-  EXPECT_TRUE(check_resumable(config_of(Stage::sft), now, "runs/a"));
+  EXPECT_TRUE(check_resumable(config_of(Stage::sft), now, "runs/a", remedy));
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A chain that is stopped while its stage makes the last step.
+// A chain that is stopped while its stage makes the last step, and what a resume reads and takes.
 #include "actors/commands/train/chain_run.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -9,6 +10,7 @@
 
 #include "runtime/config/run_config.hpp"
 #include "runtime/environment.hpp"
+#include "tests/actors/run/recorded_run.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith::actors {
@@ -65,30 +67,32 @@ class ChainRunTest : public ::testing::Test {
   test_support::TemporaryFolder root_;
 };
 
-/// The interrupted stage has trajectories; the one before it is done.
+/// The interrupted stage has trajectories; the one before it is done, the one after it has none.
 TEST_F(ChainRunTest, AnInterruptedStageKeepsItsSampling) {
   RunConfig chain = load_run_config("configs/quickstart.toml", {}).value();
-  chain.run.stages = {"first", "agentic"};
-  for (const char* name : {"1-first", "2-agentic"}) {
-    fs::create_directories(stages() / name);
-    for (const fs::path& file :
-         {stages() / (std::string{name} + ".toml"), stages() / name / "config.toml"}) {
-      std::ofstream{file} << to_toml(chain);
-    }
+  chain.run.stages = {"first", "agentic", "last"};
+  fs::create_directories(stages());
+  for (const char* name : {"1-first", "2-agentic", "3-last"}) {
+    std::ofstream{stages() / (std::string{name} + ".toml")} << to_toml(chain);
+    RecordedRun run{{stages() / name}, chain};
+    if (std::string{name} != "3-last") run.record({written, submitted}, 1);
   }
   std::ofstream{stages() / "1-first.json"} << "{}";
   const auto resumed = [&](const std::string& change) {
     return stages_of(chain, {"", (root_.path() / "chain").string()}, {change});
   };
-  for (const char* change : {"stage.first.generator.temperature=0.5", "run.trajectories=640"}) {
+  for (const char* change :
+       {"stage.first.generator.temperature=0.5", "stage.last.generator.temperature=0.5",
+        "stage.last.generator.top_k=50", "run.trajectories=640"}) {
     const auto goes_on = resumed(change);
     EXPECT_TRUE(goes_on) << goes_on.error().message;
   }
   const auto refused = resumed("generator.temperature=0.5");
   ASSERT_FALSE(refused);
-  EXPECT_NE(refused.error().message.find("2-agentic has sampled its trajectories, got 0.5"),
-            std::string::npos)
-      << refused.error().message;
+  for (const char* part : {"2-agentic has sampled its trajectories, got 0.5",
+                           "or set it for the other stages by stage.NAME.KEY"}) {
+    EXPECT_THAT(refused.error().message, testing::HasSubstr(part));
+  }
 }
 
 /// In a process of its own: the signal would end one whose threads do not block it.
