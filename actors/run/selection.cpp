@@ -166,27 +166,21 @@ Result<Trajectory> load_kept(TrajectoryReader& reader, TrajectoryId id) {
   return fail("a trajectory that this run was learning from", trajectory.error());
 }
 
-/// True for a turn whose tokens have no loss although its trajectory is kept.
-bool is_silenced(const policy::TurnFacts& turn, const RftConfig& config) {
-  return config.invalid_calls == InvalidCalls::turn && turn.invalid;
-}
-
-size_t silenced_in(const policy::TrajectoryFacts& facts, const RftConfig& config) {
+/// Turns whose tokens have no loss although their trajectory is kept.
+size_t silenced_in(const policy::TrajectoryFacts& facts) {
   return static_cast<size_t>(std::ranges::count_if(
-      facts.turns, [&](const policy::TurnFacts& turn) { return is_silenced(turn, config); }));
+      facts.turns, [](const policy::TurnFacts& turn) { return turn.invalid; }));
 }
 
 policy::Conversation conversation_of(const Trajectory& trajectory,
-                                     const policy::TrajectoryFacts& facts,
-                                     const RftConfig& config) {
+                                     const policy::TrajectoryFacts& facts) {
   policy::Conversation conversation;
   for (size_t n = 0; n < trajectory.segments.size(); ++n) {
     const Segment& segment = trajectory.segments[n];
-    const bool silent = is_silenced(facts.turns[n], config);
     conversation.tokens.insert(conversation.tokens.end(), segment.tokens.begin(),
                                segment.tokens.end());
     for (const uint8_t sampled : segment.action_mask) {
-      conversation.mask.push_back(silent ? 0 : sampled);
+      conversation.mask.push_back(facts.turns[n].invalid ? 0 : sampled);
     }
   }
   return conversation;
@@ -210,7 +204,7 @@ Result<Selection> select_for_rft(const RunConfig& config) {
     SourceSelection& of = selection[candidates[i].source];
     auto& list = results[i] ? of.rejected[std::string{to_string(*results[i])}] : of.kept;
     list.push_back(candidates[i].id);
-    if (!results[i]) of.silenced += silenced_in(facts[i], config.rft);
+    if (!results[i]) of.silenced += silenced_in(facts[i]);
   }
   return unless_empty(std::move(selection), "rft.runs", ", or loosen [rft]");
 }
@@ -300,8 +294,7 @@ Result<std::vector<policy::Conversation>> conversations_of(const Selection& sele
     for (const TrajectoryId id : one.kept) {
       const auto whole = load_kept(source->reader, id);
       if (!whole) return tl::unexpected(whole.error());
-      conversations.push_back(
-          conversation_of(*whole, facts_of(*whole, {}, source->text), config.rft));
+      conversations.push_back(conversation_of(*whole, facts_of(*whole, {}, source->text)));
     }
   }
   return conversations;

@@ -45,7 +45,7 @@ std::string to_json(const Selection& selection);
 Result<Selection> selection_from_json(std::string_view text);
 
 /// The kept trajectories for supervised learning: the loss is on sampled tokens only, without those
-/// of turns with an invalid call if `rft.invalid_calls` is "turn".
+/// of turns with an invalid call. `rft.invalid_calls` decides alone which trajectories are kept.
 Result<std::vector<policy::Conversation>> conversations_of(const Selection& selection,
                                                            const RunConfig& config);
 

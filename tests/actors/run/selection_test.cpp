@@ -88,6 +88,16 @@ TEST_F(SelectionTest, AnInvalidTurnCanLoseItsLossAlone) {
   EXPECT_EQ(decoded(trained), written + "<|im_end|>" + submitted + "<|im_end|>");
 }
 
+TEST_F(SelectionTest, AnotherRuleAtAResumeTrainsNoInvalidTurn) {
+  record({unknown, written, submitted}, 1);
+  const auto selection = select_for_rft(config({"rft.invalid_calls=turn"}));
+  ASSERT_TRUE(selection) << selection.error().message;
+  const auto begun = conversations_of(*selection, config({"rft.invalid_calls=turn"}));
+  const auto resumed = conversations_of(*selection, config({"rft.invalid_calls=trajectory"}));
+  ASSERT_TRUE(begun && resumed);
+  EXPECT_EQ(resumed->front().mask, begun->front().mask);
+}
+
 TEST_F(SelectionTest, TurnsWithoutLossAreCounted) {
   record({unknown, written, submitted}, 1);
   record({written, unknown, unknown, submitted}, 2);
