@@ -23,7 +23,7 @@ class Foresight {
 
   Result<void> pass(const ChainStage& stage, size_t index) {
     const StagePlace place = place_of(folder_, index, stage.name);
-    const auto record = folder_.empty() ? no_record() : stored_record(place);
+    const auto record = folder_.empty() ? no_record() : finished_record(stage, place);
     if (!record) return tl::unexpected(record.error());
     if (*record) {
       known_ = with_stage(std::move(known_), **record);

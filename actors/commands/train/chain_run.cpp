@@ -95,7 +95,7 @@ class Chain {
   /// Ctrl-C came.
   Result<bool> advance(const ChainStage& stage, size_t index, size_t count) {
     const StagePlace place = place_of(folder_, index, stage.name);
-    auto stored = stored_record(place);
+    auto stored = finished_record(stage, place);
     if (!stored) return tl::unexpected(std::move(stored.error()));
     const std::string title =
         "stage " + std::to_string(index + 1) + '/' + std::to_string(count) + ' ' + stage.name;

@@ -2,6 +2,8 @@
 #include "actors/commands/train/stage_files.hpp"
 
 #include "runtime/run/checkpoint.hpp"
+#include "runtime/run/durable_file.hpp"
+#include "runtime/run/run_folder.hpp"
 #include "runtime/run/trajectory_reader.hpp"
 
 namespace warpsmith::actors {
@@ -10,6 +12,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t window = 128;  // trajectories that the figures of a training run are means of
+constexpr size_t max_record_bytes = size_t{1} << 20U;
 
 /// The newest checkpoint of a run; empty if it made no step. An older one in place of a damaged one
 /// would lose steps.
@@ -57,6 +60,39 @@ Result<std::map<std::string, double>> run_figures(const RunPaths& paths, bool le
   return figures;
 }
 
+Result<StageRecord> parsed_record(const fs::path& file) {
+  const auto text = read_text_file(file, max_record_bytes);
+  return text ? stage_record_from_json(*text) : tl::unexpected(text.error());
+}
+
+/// What the run of a stage that samples holds by now. One that is gone, perhaps to save space,
+/// leaves its record.
+Result<StageRecord> renewed(StageRecord record, const ChainStage& stage) {
+  if (!samples(stage.config.run.stage) || !holds_run({record.run})) return record;
+  auto now = record_of(stage, {.folder = record.run});
+  if (now && now->model.empty()) now->model = record.model;  // check_present names lost ones
+  return now;
+}
+
+Result<void> check_present(const StageRecord& record) {
+  std::error_code ignored;
+  for (const std::string& made : {record.model, record.critic}) {
+    if (!made.empty() && !fs::exists(made, ignored)) {
+      return fail(ErrorCode::not_found, made + ", which the stage made, is missing");
+    }
+  }
+  return {};
+}
+
+/// To read the checkpoints of a run that trains would remove one that is being written.
+Result<void> check_at_rest(const ChainStage& stage, const StagePlace& place) {
+  const auto owner = owner_of({place.run()});
+  if (!owner || !learns_online(stage.config.run.stage)) return {};
+  return fail(ErrorCode::locked, "run folder " + place.run().string() + " is in use by process " +
+                                     std::to_string(*owner) +
+                                     "; resume the chain once that has ended");
+}
+
 }  // namespace
 
 Result<StageRecord> record_of(const ChainStage& stage, const StageEnd& end) {
@@ -76,6 +112,19 @@ Result<StageRecord> record_of(const ChainStage& stage, const StageEnd& end) {
   if (!figures) return tl::unexpected(std::move(figures.error()));
   record.figures.merge(*figures);
   return record;
+}
+
+Result<std::optional<StageRecord>> finished_record(const ChainStage& stage,
+                                                   const StagePlace& place) {
+  std::error_code ignored;
+  if (!fs::exists(place.record(), ignored)) return std::nullopt;
+  if (auto rests = check_at_rest(stage, place); !rests) return tl::unexpected(rests.error());
+  auto record = parsed_record(place.record());
+  if (record) record = renewed(std::move(*record), stage);
+  const auto there = record ? check_present(*record) : tl::unexpected(record.error());
+  if (there) return std::optional{std::move(*record)};
+  return fail(there.error().code, place.record().string() + ": " + there.error().message +
+                                      "; remove this file to run the stage again");
 }
 
 Inheritance with_stage(Inheritance before, const StageRecord& record) {

@@ -2,8 +2,11 @@
 // Reads what a finished stage made: the policy, the critic, and its figures.
 #pragma once
 
+#include <optional>
+
 #include "actors/commands/train/chain_table.hpp"
 #include "actors/commands/train/stage_end.hpp"
+#include "actors/commands/train/stage_place.hpp"
 #include "runtime/config/chain_config.hpp"
 
 namespace warpsmith::actors {
@@ -17,6 +20,12 @@ struct Inheritance {
 
 /// The record of a stage that is complete.
 Result<StageRecord> record_of(const ChainStage& stage, const StageEnd& end);
+
+/// The record of a stage that an earlier process finished, whose files are there; nullopt if it is
+/// not finished. A stage that samples is read anew, because its run can have gone on since by a
+/// `--resume` of its own; `locked` while such a run trains.
+Result<std::optional<StageRecord>> finished_record(const ChainStage& stage,
+                                                   const StagePlace& place);
 
 /// `before`, and what the stage made.
 Inheritance with_stage(Inheritance before, const StageRecord& record);

@@ -3,10 +3,7 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
 #include <string>
-
-#include "actors/commands/train/chain_table.hpp"
 
 namespace warpsmith::actors {
 
@@ -21,8 +18,5 @@ struct StagePlace {
 };
 
 StagePlace place_of(const std::filesystem::path& chain, size_t index, const std::string& name);
-
-/// The record of a finished stage, whose files are there; nullopt if it is not finished.
-Result<std::optional<StageRecord>> stored_record(const StagePlace& place);
 
 }  // namespace warpsmith::actors

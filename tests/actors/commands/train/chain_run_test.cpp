@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "actors/commands/train/chain_table.hpp"
 #include "runtime/config/run_config.hpp"
 #include "runtime/environment.hpp"
 #include "tests/actors/run/recorded_run.hpp"
@@ -93,6 +94,26 @@ TEST_F(ChainRunTest, AnInterruptedStageKeepsItsSampling) {
                            "or set it for the other stages by stage.NAME.KEY"}) {
     EXPECT_THAT(refused.error().message, testing::HasSubstr(part));
   }
+}
+
+/// As `train --resume CHAIN/stages/1-collect --set collect.samples=N` leaves it.
+TEST_F(ChainRunTest, TheTableCountsWhatAFinishedStageHasCollectedSince) {
+  RunConfig chain = load_run_config("configs/quickstart.toml", {}).value();
+  chain.run.stages = {"collect"};
+  chain.run.stage = Stage::collect;
+  const RunPaths collect{stages() / "1-collect"};
+  RecordedRun run{collect, chain};
+  for (int i = 0; i < 12; ++i) run.record({written, submitted}, 1);
+  for (const fs::path& file : {stages() / "1-collect.toml", root_.path() / "chain/config.toml"}) {
+    std::ofstream{file} << to_toml(chain);
+  }
+  const StageRecord before{"collect", "collect", collect.folder.string(),
+                           "",        "",        {{"trajectories", 3}}};
+  std::ofstream{stages() / "1-collect.json"} << to_json(before);
+  const std::string folder = (root_.path() / "chain").string();
+  ASSERT_EQ(run_chain(chain, {"", folder}, {.quiet = true}, {}), ExitCode::success);
+  const std::string table = read_text_file(root_.path() / "chain/table.txt", 4096).value_or("");
+  EXPECT_THAT(table, testing::ContainsRegex("collect +12 "));
 }
 
 /// In a process of its own: the signal would end one whose threads do not block it.
