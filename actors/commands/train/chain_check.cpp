@@ -2,7 +2,6 @@
 #include "actors/commands/train/chain_check.hpp"
 
 #include "actors/commands/train/stage_place.hpp"
-#include "actors/commands/train/stage_run.hpp"
 #include "runtime/run/run_folder.hpp"
 
 namespace warpsmith::actors {
@@ -19,7 +18,8 @@ Result<std::optional<StageRecord>> no_record() {
 /// Walks along the chain with what each stage will find.
 class Foresight {
  public:
-  explicit Foresight(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  Foresight(std::filesystem::path folder, const VisitAhead& visit)
+      : folder_(std::move(folder)), visit_(visit) {}
 
   Result<void> pass(const ChainStage& stage, size_t index) {
     const StagePlace place = place_of(folder_, index, stage.name);
@@ -37,7 +37,7 @@ class Foresight {
   Result<void> pass_unfinished(const ChainStage& stage, const std::filesystem::path& begun) {
     const RunConfig config = inherited(stage, known_);
     const bool weights_come = policy_comes_ && !stage.own_policy;
-    if (auto good = check_stage(config, {begun, weights_come}); !good) {
+    if (auto good = visit_(stage.name, config, {begun, weights_come}); !good) {
       return fail("stage " + stage.name, good.error());
     }
     if (makes_policy(config.run.stage)) {
@@ -48,19 +48,28 @@ class Foresight {
   }
 
   std::filesystem::path folder_;
+  const VisitAhead& visit_;
   Inheritance known_;
   bool policy_comes_ = false;  // a stage before makes the policy, so there are no weights yet
 };
 
 }  // namespace
 
-Result<void> check_ahead(const std::vector<ChainStage>& stages,
-                         const std::filesystem::path& folder) {
-  Foresight foresight{folder};
+Result<void> walk_ahead(const std::vector<ChainStage>& stages, const std::filesystem::path& folder,
+                        const VisitAhead& visit) {
+  Foresight foresight{folder, visit};
   for (size_t i = 0; i < stages.size(); ++i) {
     if (auto good = foresight.pass(stages[i], i); !good) return good;
   }
   return {};
+}
+
+Result<void> check_ahead(const std::vector<ChainStage>& stages,
+                         const std::filesystem::path& folder) {
+  return walk_ahead(stages, folder,
+                    [](const std::string&, const RunConfig& config, const Ahead& ahead) {
+                      return check_stage(config, ahead);
+                    });
 }
 
 }  // namespace warpsmith::actors

@@ -8,10 +8,8 @@
 #include "actors/run/data_memory.hpp"
 #include "actors/run/memory_budget.hpp"
 #include "actors/run/run_inputs.hpp"
-#include "actors/sandbox/service_backend.hpp"
 #include "actors/sandbox/slot_cores.hpp"
 #include "policy/format/hf_folder.hpp"
-#include "policy/learn/placement.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -118,39 +116,33 @@ void print_data_stage(const RunConfig& c, const policy::ModelConfig& model,
   std::cout << (gpu ? "" : ", and about 400 MiB of libraries") << std::endl;
 }
 
-/// Checked last, as for a stage that samples.
-ExitCode dry_run_data_stage(const RunConfig& config) {
+Result<void> print_data(const RunConfig& config) {
   const auto model = policy::read_hf_config(config.model.folder);
-  if (!model) return report(model.error());
-  const policy::DataStageMemory plan = data_stage_memory(config, *model);
-  print_data_stage(config, *model, plan);
-  const auto fits = check_data_gpu_here(config, plan);
-  return fits ? ExitCode::success : report(fits.error());
+  if (!model) return tl::unexpected(model.error());
+  print_data_stage(config, *model, data_stage_memory(config, *model));
+  return {};
+}
+
+/// A plan needs no weights, which may not be there yet.
+Result<void> print_sampling(RunConfig config) {
+  if (!uses_gpus(config.sandbox)) {  // print_tree names a core
+    if (auto fits = check_slot_cores(config.sandbox); !fits) return fits;
+  }
+  config.model.weights = InitialWeights::random;
+  const auto inputs = load_inputs(config, config.model.folder);
+  if (!inputs) return tl::unexpected(inputs.error());
+  const bool learns = learns_online(config.run.stage);
+  print_tree(config, memory_budget(config, inputs->model, learns), inputs->tasks.size());
+  std::cout << std::flush;
+  return {};
 }
 
 }  // namespace
 
-ExitCode print_dry_run(const RunConfig& config) {
-  if (!samples(config.run.stage)) return dry_run_data_stage(config);
-  if (auto good = check_trainable(config); learns_online(config.run.stage) && !good) {
-    return report(good.error());
-  }
-  if (!uses_gpus(config.sandbox)) {  // print_tree names a core
-    if (auto fits = check_slot_cores(config.sandbox); !fits) return report(fits.error());
-  }
-  const auto inputs = load_inputs(config, config.model.folder);
-  if (!inputs) return report(inputs.error());
-  if (auto apart = check_held_out(*inputs); !apart) return report(apart.error());
-  const bool learns = learns_online(config.run.stage);
-  const MemoryBudget budget = memory_budget(config, inputs->model, learns);
-  print_tree(config, budget, inputs->tasks.size());
-  std::cout << std::flush;
+Result<void> print_dry_run(const RunConfig& config, const Ahead& ahead) {
+  const auto printed = samples(config.run.stage) ? print_sampling(config) : print_data(config);
   // Checked last: the machine that reads a configuration is not always the one that runs it.
-  if (auto fits = check_slots(config.sandbox); !fits) return report(fits.error());
-  const auto there = learns ? policy::check_placement(config.learner) : Result<void>{};
-  if (!there) return report(there.error());
-  if (auto fits = check_gpus_here(config, budget); !fits) return report(fits.error());
-  return ExitCode::success;
+  return printed ? check_stage(config, ahead) : printed;
 }
 
 }  // namespace warpsmith::actors

@@ -2,13 +2,12 @@
 // `train --dry-run`: shows what would run and the memory it would take, without starting anything.
 #pragma once
 
-#include "actors/commands/command.hpp"
-#include "runtime/config/run_config.hpp"
+#include "actors/commands/train/stage_run.hpp"
 
 namespace warpsmith::actors {
 
-/// Loads everything that a run loads, prints the actor tree and its expected memory, and fails with
-/// what this machine lacks for it, if anything.
-ExitCode print_dry_run(const RunConfig& config);
+/// Prints the actor tree or the stage of a run, with the memory that it is expected to take, then
+/// fails as the run itself would before it makes a file.
+Result<void> print_dry_run(const RunConfig& config, const Ahead& ahead);
 
 }  // namespace warpsmith::actors

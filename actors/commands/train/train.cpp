@@ -95,17 +95,24 @@ Result<std::string> resumed_folder(const std::string& name) {
   return found->folder.string();
 }
 
-/// Each stage by its own configuration. What earlier stages make is not there yet, so each is shown
-/// with the policy that the configuration names.
 ExitCode dry_run_chain(const RunConfig& config, const RunPlace& place,
                        const std::vector<std::string>& overrides) {
   const auto stages = stages_of(config, place, overrides);
   if (!stages) return report(stages.error());
-  for (const ChainStage& stage : *stages) {
-    std::cout << "\nstage " << stage.name << '\n';
-    if (const ExitCode code = print_dry_run(stage.config); code != ExitCode::success) return code;
-  }
-  return ExitCode::success;
+  const auto printed =
+      walk_ahead(*stages, place.resume,
+                 [](const std::string& name, const RunConfig& stage, const Ahead& ahead) {
+                   std::cout << "\nstage " << name << '\n';
+                   return print_dry_run(stage, ahead);
+                 });
+  return printed ? ExitCode::success : report(printed.error());
+}
+
+ExitCode dry_run(const RunConfig& config, const RunPlace& place,
+                 const std::vector<std::string>& overrides) {
+  if (!config.run.stages.empty()) return dry_run_chain(config, place, overrides);
+  const auto printed = print_dry_run(config, {.begun = place.resume});
+  return printed ? ExitCode::success : report(printed.error());
 }
 
 ExitCode train(TrainArguments args) {
@@ -115,10 +122,8 @@ ExitCode train(TrainArguments args) {
   const auto config = load(args);
   if (!config) return report(config.error());
   const RunPlace place{args.config, args.resume};
-  if (config->run.stages.empty()) {
-    return args.dry_run ? print_dry_run(*config) : run_stage(*config, place, args.output).code;
-  }
-  if (args.dry_run) return dry_run_chain(*config, place, args.overrides);
+  if (args.dry_run) return dry_run(*config, place, args.overrides);
+  if (config->run.stages.empty()) return run_stage(*config, place, args.output).code;
   return run_chain(*config, place, args.output, args.overrides);
 }
 

@@ -201,6 +201,17 @@ TEST(CommandLineTest, ADryRunOfADataStageShowsItsMemoryAndChecksItsDevice) {
   EXPECT_THAT(away.err, HasSubstr("learner.device: expected \"cpu\""));
 }
 
+TEST(CommandLineTest, ADryRunOfAChainChecksItAsTheRunDoes) {
+  const Answer good = run({"train", "configs/paper-stages.toml", "--dry-run"});
+  EXPECT_EQ(good.code, ExitCode::success) << good.err << "the first stage draws the weights";
+  EXPECT_THAT(good.out, HasSubstr("\nstage agentic\nsupervisor\n"));
+  const Answer bad = run(
+      {"train", "configs/paper-stages.toml", "--dry-run", "--set", "stage.sft.sft.data=/no/data"});
+  EXPECT_EQ(bad.code, ExitCode::bad_input);
+  EXPECT_THAT(bad.err, HasSubstr("stage sft: "));
+  EXPECT_THAT(bad.err, HasSubstr("/no/data"));
+}
+
 TEST(CommandLineTest, WithoutAGpuTrainingOnGpusEndsWithOneMessage) {
   if (cuda::Driver::load()) GTEST_SKIP() << "this machine has a driver: training would begin";
   using Line = std::pair<const char*, std::string>;  // command, contract
