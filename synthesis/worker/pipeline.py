@@ -13,7 +13,7 @@ import time
 
 import environments
 from owned_folder import OwnedFolder
-from remote import Remote
+from remote import Remote, news
 
 _AHEAD = 64  # candidates per worker that may wait for an earlier one, whose compiler may take minutes
 _PROGRESS_S = 10.0
@@ -56,8 +56,9 @@ class _Process:
 
     def give(self, index, row, hashes):
         self.index, self.row, self.since = index, row, time.monotonic()
-        self._send({"index": index, "row": row, "hashes": hashes[self.told:]})
-        self.told = len(hashes)
+        told = news(hashes, self.told)
+        self._send({"index": index, "row": row, "hashes": told})
+        self.told += len(told)
 
     def idle(self):
         return self.index is None

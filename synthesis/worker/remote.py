@@ -13,6 +13,7 @@ READY_S = 600.0  # the same until it is ready
 MOST_CALLS = 4  # of a node that was never ready; then it is given up
 MOST_AWAY_S = 1800.0  # of a node that was ready; then it is given up
 _FIRST_WAIT_S, _MOST_WAIT_S = 1.0, 60.0  # before a lost node is called again
+_MOST_TOLD = 500  # hashes with one candidate: a pipe holds them while the worker loads torch and reads nothing
 
 
 def packed(settings):
@@ -20,6 +21,11 @@ def packed(settings):
     kept = {k: v for k, v in settings.items() if k not in ("seeds", "against")}
     return {**kept, "seeds_text": pathlib.Path(settings["seeds"]).read_text(),
             "against_text": pathlib.Path(settings["against"]).read_text()}
+
+
+def news(hashes, told):
+    """What a worker that knows the first `told` hashes hears next. It is only an early look: the run looks again."""
+    return hashes[told:told + _MOST_TOLD]
 
 
 def _line(value):
@@ -56,8 +62,9 @@ class Remote:
 
     def give(self, index, row, hashes=()):
         self.index, self.row = index, row
-        self.connection.send(_line({"index": index, "row": row, "hashes": hashes[self.told:]}))
-        self.told = len(hashes)
+        told = news(hashes, self.told)
+        self.connection.send(_line({"index": index, "row": row, "hashes": told}))
+        self.told += len(told)
 
     def records(self):
         """Records that have arrived; None at the end of the connection. Call it when the output is readable."""

@@ -2,6 +2,7 @@
 # Workers on other nodes, here processes of this machine: the same set, also when a node is lost in the middle.
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -153,6 +154,30 @@ class NodesTest(Case):
             self.assertEqual(node.lose(), (4, None))
         self.assertRegex(node.loss(), r"gave no sign of life for \d+ s; it is called again in 600 s")
         self.assertFalse(node.start(), "it is called again only after a wait")
+
+    def test_a_worker_that_loads_for_long_holds_up_neither_its_node_nor_the_run(self):
+        (self.folder / "torch.py").write_text("import time\ntime.sleep(40)\n")
+        hashes = [f"{number:064x}" for number in range(5000)]
+        node = self.called(f"PYTHONPATH='{self.folder}' {NODE}", self.settings())
+        while not node.ready:
+            node.records()
+        node.give(0, None, hashes)
+        self.assertTrue(select.select([node.output], [], [], remote.SILENT_S)[0], "it gives a sign of life")
+        self.assertEqual(node.records(), [])
+        with mock.patch.dict(os.environ, {"PYTHONPATH": str(self.folder)}):
+            process = pipeline._Process(self.settings())
+        self.addCleanup(process.end)
+        began = time.monotonic()
+        process.give(0, None, hashes)
+        self.assertLess(time.monotonic() - began, 20.0)
+
+    def test_a_worker_hears_all_hashes_in_the_end(self):
+        process, hashes, heard = pipeline._Process(self.settings()), [f"{n:064x}" for n in range(1200)], []
+        self.addCleanup(process.end)
+        with mock.patch.object(process, "_send", lambda job: heard.append(job["hashes"])):
+            for index in range(4):
+                process.give(index, None, hashes)
+        self.assertEqual((sum(heard, []), heard[-1]), (hashes, []))
 
     def test_signs_of_life_are_no_records(self):
         said = "echo '{\"ready\": {}}'; echo '{\"alive\": true}'; echo '{\"index\": 2}'"
