@@ -33,6 +33,11 @@ def _gpu_of(number, gpus):
     return names[number % gpus]
 
 
+def _hash(record):
+    """Of the candidate's text; None where none was found, such as that of a text that is no Python."""
+    return record.get("hash") if record["reason"] else record["row"]["hash"]
+
+
 class _Process:
     """A worker process and the index that it works on."""
 
@@ -101,8 +106,8 @@ class Pipeline:
         self.funnel.add(record)
         self.fruitless = self.fruitless + 1 if record["reason"] else 0
         if not record["reason"]:
-            self.hashes.append(record["row"]["hash"])
-            self.known.add(record["row"]["hash"])
+            self.hashes.append(_hash(record))
+            self.known.add(_hash(record))
 
     def run(self, count, workers, gpus=None, nodes=()):
         """Fills the journal. `gpus`: how many the workers here use in turn. `nodes`: commands that reach workers."""
@@ -201,7 +206,7 @@ class Pipeline:
         while self.committed in self.waiting and not self._done(count):
             record = self.waiting.pop(self.committed)
             self.committed += 1
-            if not record["reason"] and record["row"]["hash"] in self.known:
+            if _hash(record) in self.known:  # also a rejected one: its worker would say so, had it known of the task
                 record = {"index": record["index"], "reason": "duplicate", "detail": "", "steps": record["steps"]}
             self.journal.add(record)
             self._count(record)

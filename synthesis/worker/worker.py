@@ -83,11 +83,13 @@ class Worker:
             self.resident = Resident(self._work, self._limits(False, self.settings["compile"] != "none"))
 
     def record(self, index, row):
-        """What became of the candidate with that index."""
+        """What became of the candidate with that index. The `hash` of a rejected one that has one tells the run whether
+        it repeats an accepted task, of which this worker may not know."""
         watch, found = Stopwatch(), {"index": index, "reason": None}
         try:
             candidate = watch.timed("compose", self._candidate, index, row)
-            found["row"] = self._accepted(candidate, watch)
+            row = self._accepted(candidate, watch, found)
+            found["row"] = {**row, "hash": found.pop("hash")}
         except Unfit as error:
             found.update(reason="not_composed", detail=storable(str(error))[:300])
         except Rejected as error:
@@ -102,11 +104,11 @@ class Worker:
             raise Rejected(row.get("reason", "bad_row"), row["problem"])
         return Candidate(row["code"], row.get("ops") or [], row.get("data_source") or "import", foreign=True)
 
-    def _accepted(self, candidate, watch):
+    def _accepted(self, candidate, watch, found):
         scale = 1.0
         for left in reversed(range(_RESCALED + 1)):
             try:
-                return self._judge(candidate, watch)
+                return self._judge(candidate, watch, found)
             except Rejected as error:
                 if error.reason not in ("too_fast", "too_slow") or not left or candidate.rescale is None:
                     raise
@@ -117,16 +119,17 @@ class Worker:
                 watch.add(error.steps)
                 candidate = other
 
-    def _judge(self, candidate, watch):
+    def _judge(self, candidate, watch, found):
+        """The row of an accepted candidate. `found` gets its hash, also of a rejected one."""
         tree = watch.timed("parse", parsed, candidate.code)
-        digest = watch.timed("hash", normalised_hash, tree)
-        if digest in self.hashes:
+        found["hash"] = watch.timed("hash", normalised_hash, tree)
+        if found["hash"] in self.hashes:
             raise Rejected("duplicate")
         similarity = watch.timed("similarity", self._similarity, tree)
         facts = self._evaluated(candidate, watch)
         return {"ops": candidate.ops or facts["used"], "data_source": candidate.source, "code": candidate.code,
                 "signature": signature_of(facts), "eager_ms": facts["eager_ms"], "compile_ms": facts["compile_ms"],
-                "roofline_ms": facts["roofline_ms"], "similarity_max": round(similarity, 4), "hash": digest}
+                "roofline_ms": facts["roofline_ms"], "similarity_max": round(similarity, 4)}
 
     def _similarity(self, tree):
         found, name = self.index.most_similar(model_tokens(tree))

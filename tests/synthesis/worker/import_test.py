@@ -37,6 +37,19 @@ class ImportTest(Case):
         self.assertNotIn("eager", journal[1]["steps"], "a duplicate is refused before it runs")
         self.assertEqual([row["ops"] for row in self.rows("in")], [["torch.nn.functional.gelu"], ["cumsum"]])
 
+    def test_reasons_do_not_depend_on_the_number_of_workers(self):
+        good = program("return F.gelu(x) * 2")
+        rows = [(good, []), (good, ["torch.nn.Linear"]), (good.replace("(64, 128)", "(64, 128) / 0"), []), (good, [])]
+        source = self.folder / "rows.jsonl"
+        source.write_text("".join(json.dumps({"code": code, "ops": ops}) + "\n" for code, ops in rows))
+        for workers in (1, 3):
+            done = command("--cache", self.folder, "import", source, "--out", self.folder / f"in-{workers}",
+                           "--workers", workers, *WINDOW)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            lines = (self.folder / f"in-{workers}/journal.jsonl").read_text().splitlines()[1:]
+            self.assertEqual([json.loads(line)["reason"] for line in lines],
+                             [None, "duplicate", "bad_output", "duplicate"])
+
     def test_a_sample_with_a_defect_gives_exit_status_one(self):
         (self.folder / "bad.jsonl").write_text(json.dumps({"code": program("return x + 0")}) + "\n")
         done = command("--cache", self.folder, "import", self.folder / "bad.jsonl", "--out", self.folder / "o",
