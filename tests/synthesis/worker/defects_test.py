@@ -53,6 +53,13 @@ class OutputsTest(unittest.TestCase):
     def test_randomness_that_is_not_torch_s(self):
         self.assertEqual(reason_of(program("return x * random.random()", top="import random")), "nondeterministic")
         self.assertEqual(reason_of(program("self.n += 1\nreturn x * self.n", init="self.n = 0")), "nondeterministic")
+        first = program("calls.append(0)\nreturn x * (2 if calls[1:] else 3)", top="calls = []")
+        self.assertEqual(reason_of(first), "nondeterministic")
+
+    def test_layers_that_torch_computes_otherwise_while_calls_are_tracked(self):
+        layer = "nn.TransformerEncoderLayer(32, 4, 64, batch_first=True).eval()"
+        code = program("return self.m(x)", init=f"self.m = {layer}", inputs="torch.randn(8, 16, 32)")
+        self.assertIsNone(reason_of(code, ["torch.nn.TransformerEncoderLayer"]))
 
     def test_outputs_that_do_not_depend_on_the_input(self):
         self.assertEqual(reason_of(program("return self.p.exp()", init="self.p = nn.Parameter(torch.randn(9, 9))")),

@@ -25,6 +25,9 @@ class ImportTest(Case):
             (program("raise ValueError('\\ud800' + 'Ä' * 400)"), None, "raises"),
             (good.replace("class Model(nn.Module)", "def Model()"), [], "missing_name"),
             (program("return x.cumsum(-1)"), None, None),
+            (program("return self.m(x)", "torch.randn(8, 64, 32)",
+                     init="self.m = nn.TransformerEncoderLayer(32, 4, 64, batch_first=True).eval()"),
+             ["torch.nn.TransformerEncoderLayer"], None),
         ]
         source = self.folder / "rows.jsonl"
         objects = [{"code": code, "ops": ops, "data_source": "test\ud800"} for code, ops, _ in rows]
@@ -35,7 +38,8 @@ class ImportTest(Case):
         journal = [json.loads(line) for line in (self.folder / "in/journal.jsonl").read_text().splitlines()[1:]]
         self.assertEqual([record["reason"] for record in journal], [reason for *_, reason in rows])
         self.assertNotIn("eager", journal[1]["steps"], "a duplicate is refused before it runs")
-        self.assertEqual([row["ops"] for row in self.rows("in")], [["torch.nn.functional.gelu"], ["cumsum"]])
+        self.assertEqual([row["ops"] for row in self.rows("in")],
+                         [["torch.nn.functional.gelu"], ["cumsum"], ["torch.nn.TransformerEncoderLayer"]])
 
     def test_reasons_do_not_depend_on_the_number_of_workers(self):
         good = program("return F.gelu(x) * 2")
