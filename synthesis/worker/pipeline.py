@@ -118,7 +118,7 @@ class Pipeline:
                 processes += [Remote(command, self.settings) for command in nodes]
             while not self._done(count):
                 self._call_nodes(selector, processes)
-                self._feed(processes)
+                self._feed(processes, count)
                 if self.ended and self.committed == self.next:
                     break
                 self._listen(selector, processes, count)
@@ -151,11 +151,16 @@ class Pipeline:
         self.ended = row is None
         return row
 
-    def _feed(self, processes):
+    def _is_enough(self, count):
+        """Whether the run ends with what waits, unless some of that repeats a task: a candidate may cost money."""
+        waiting = sum(not record["reason"] for record in self.waiting.values())
+        return count is not None and self.funnel.accepted + waiting >= count
+
+    def _feed(self, processes, count):
         for process in (p for p in processes if p.idle()):
             if self.returned:
                 process.give(*self.returned.pop(0), self.hashes)
-            elif not self.ended and self.next - self.committed < _AHEAD * len(processes):
+            elif not (self.ended or self._is_enough(count)) and self.next - self.committed < _AHEAD * len(processes):
                 row = self._row()
                 if not self.ended:
                     process.give(self.next, row, self.hashes)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Foreign rows and the journal: what is read, what is refused, and what a killed run leaves.
 import io
+import itertools
 import json
 import pathlib
 import random
@@ -201,6 +202,48 @@ class FailedStartTest(unittest.TestCase):
         run.deaths = 0  # another worker answers
         run._start_failed(fresh, "the worker died")
         self.assertEqual((len(run.returned), run.waiting[7]["reason"]), (1, "died"))
+
+
+class FeedTest(unittest.TestCase):
+    """Three workers, of which the first holds index 0 and the others answer at once; two tasks are wanted."""
+
+    def setUp(self):
+        self.taken = []
+        self.run_ = Pipeline({}, mock.Mock(records=[]), Funnel(), self.rows)
+        self.workers = [mock.Mock(**{"idle.return_value": True}) for _ in range(3)]
+
+    def rows(self, start):
+        for number in itertools.count(start):
+            self.taken.append(number)
+            yield {"code": "x"}
+
+    def work(self, rounds, hash_of):
+        for _ in range(rounds):
+            self.run_._feed(self.workers, 2)
+            self.workers[0].idle.return_value = False
+            for worker in self.workers[1:]:
+                for given in worker.give.call_args_list:
+                    self.answer(given.args[0], hash_of)
+                worker.give.reset_mock()
+            self.run_._commit(2)
+
+    def answer(self, index, hash_of):
+        self.run_.waiting[index] = {"index": index, "reason": None, "row": {"hash": hash_of(index)}, "steps": {}}
+
+    def test_no_candidate_is_begun_once_as_many_as_are_wanted_wait(self):
+        self.work(50, str)
+        self.assertEqual(self.taken, [0, 1, 2])
+        self.answer(0, str)
+        self.run_._commit(2)
+        self.assertEqual(self.run_.funnel.accepted, 2)
+
+    def test_others_follow_where_what_waits_repeats_a_task(self):
+        self.work(50, lambda index: "a")
+        self.answer(0, lambda index: "a")
+        self.run_._commit(2)
+        self.assertEqual(self.run_.funnel.accepted, 1)
+        self.work(1, str)
+        self.assertEqual((self.run_.funnel.accepted, self.taken), (2, [0, 1, 2, 3, 4]))
 
 
 class StoreTest(unittest.TestCase):
