@@ -115,7 +115,8 @@ class Pipeline:
         try:
             if not self._done(count):
                 processes = [self._start(selector, gpus and _gpu_of(k, gpus)) for k in range(workers)]
-                processes += [Remote(command, self.settings) for command in nodes]
+                elsewhere = {k: v for k, v in self.settings.items() if k != "hides_key"}  # which no node has
+                processes += [Remote(command, elsewhere) for command in nodes]
             while not self._done(count):
                 self._call_nodes(selector, processes)
                 self._feed(processes, count)

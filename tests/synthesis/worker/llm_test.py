@@ -12,8 +12,10 @@ from support import WINDOW, Case, command, program
 
 import main  # noqa: E402
 import namespaces  # noqa: E402
+import pipeline  # noqa: E402
 import worker  # noqa: E402
 from endpoint import Endpoint, Failed  # noqa: E402
+from funnel import Funnel  # noqa: E402
 from llm import Llm, Rows, text_in  # noqa: E402
 from pipeline import GaveUp  # noqa: E402
 from seeds import Seed  # noqa: E402
@@ -215,6 +217,14 @@ class CommandTest(LlmCase):
                     continue
                 with self.assertRaisesRegex(SystemExit, "a run with a key needs user namespaces"):
                     worker.Worker.enter_namespaces(refusing)
+
+    def test_workers_here_hide_the_key_and_nodes_have_none_to_hide(self):
+        run = pipeline.Pipeline({"hides_key": True, "seed": 1}, mock.Mock(records=[]), Funnel())
+        with mock.patch.object(run, "_done", side_effect=[False, True]), mock.patch.object(pipeline, "selectors"), \
+                mock.patch.object(pipeline, "_Process") as here, mock.patch.object(pipeline, "Remote") as node:
+            run.run(1, 1, nodes=["ssh there"])
+        self.assertEqual(here.call_args.args[0], {"hides_key": True, "seed": 1})
+        node.assert_called_once_with("ssh there", {"seed": 1})
 
     def test_options_that_do_not_go_together(self):
         for more, complaint in ((["--composer", "llm"], "needs --url and --model"),
