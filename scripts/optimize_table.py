@@ -171,12 +171,19 @@ def gpu_words(gpu):
     return [] if gpu is None else ["--gpu", str(gpu)]
 
 
+def visible(gpu):
+    """The GPU of that number among those that are visible here, as CUDA_VISIBLE_DEVICES names it."""
+    shown = os.environ.get("CUDA_VISIBLE_DEVICES")
+    names = map(str, range(gpu + 1)) if shown is None else shown.split(",")
+    names = [name for name in names if name]
+    if not 0 <= gpu < len(names):
+        sys.exit(f"--gpu {gpu}: expected the number of a visible GPU; CUDA_VISIBLE_DEVICES={shown} shows {len(names)}")
+    return names[gpu]
+
+
 def environment(gpu):
     """This process's, in which that GPU is the only one: an export runs on the first."""
-    if gpu is None:
-        return dict(os.environ)
-    visible = os.environ.get("CUDA_VISIBLE_DEVICES", "")
-    return {**os.environ, "CUDA_VISIBLE_DEVICES": visible.split(",")[gpu] if visible else str(gpu)}
+    return dict(os.environ) if gpu is None else {**os.environ, "CUDA_VISIBLE_DEVICES": visible(gpu)}
 
 
 def judged_again(args, operator, solution, chosen):
@@ -275,6 +282,7 @@ def main():
     options.add_argument("--program", default=str(ROOT / "warpsmith"), help="default: the launcher")
     args, args.more = options.parse_known_args()
     args.out = args.out.resolve()
+    environment(args.gpu)  # complains before anything runs
     tasks = DEVICE_TASKS if args.contract == "device" else TASKS
     chosen = [task for task in tasks if not args.only or task[0] in args.only]
     results = [one_row(args, task) for task in chosen]

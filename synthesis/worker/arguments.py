@@ -6,6 +6,7 @@ import os
 import pathlib
 import urllib.parse
 
+import environments
 import rows as foreign
 from remote import MOST_AWAY_S
 from shares import SHARES
@@ -147,7 +148,7 @@ def parser():
     _add_filters(synth)
     worker = commands.add_parser("worker", help="works for a run on another machine, through standard input and output")
     worker.add_argument("--gpu", type=_not_negative, metavar="G",
-                        help="the number of the GPU that candidates use; default: the first")
+                        help="the number of the GPU that candidates use, among the visible ones; default: the first")
     _add_ingest(commands.add_parser("ingest", help="has the sandbox take in the tasks of a finished set"))
     taken = commands.add_parser("import", help="filters foreign tasks")
     taken.add_argument("source", metavar="SRC", help="*.parquet, *.arrow, *.jsonl, *.py, or a folder of them")
@@ -162,9 +163,8 @@ def check(options):
         raise foreign.Unreadable("--workers 0 needs a --node that works")
     if options.gpus and options.device != "cuda":
         raise foreign.Unreadable("--gpus goes with --device cuda")
-    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-    if options.gpus and visible is not None and options.gpus > len(visible.split(",")):
-        raise foreign.Unreadable(f"--gpus {options.gpus}: CUDA_VISIBLE_DEVICES={visible} shows fewer")
+    if options.gpus:
+        _check_gpus(options.gpus)
     for folder in options.against:
         if not os.path.isdir(folder):
             raise foreign.Unreadable(f"--against {folder}: {'a file' if os.path.exists(folder) else 'no such folder'}; "
@@ -177,6 +177,13 @@ def check(options):
     low, high = window(options)
     if low >= high:
         raise foreign.Unreadable(f"--min-ms {low:g} is not below --max-ms {high:g}")
+
+
+def _check_gpus(gpus):
+    try:
+        environments.visible(gpus - 1)
+    except ValueError as error:
+        raise foreign.Unreadable(f"--gpus {gpus}: {error}") from None
 
 
 def check_folder(option, folder):

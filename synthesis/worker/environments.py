@@ -8,8 +8,19 @@ def temporary(folder):
     return {"TMPDIR": folder, "TORCHINDUCTOR_CACHE_DIR": f"{folder}/inductor", "TRITON_CACHE_DIR": f"{folder}/triton"}
 
 
+def visible(number):
+    """The GPU of that number among those that are visible here, as CUDA_VISIBLE_DEVICES names it. Raises ValueError."""
+    shown = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if shown is None:
+        return str(number)
+    names = [name for name in shown.split(",") if name]
+    if number >= len(names):
+        raise ValueError(f"CUDA_VISIBLE_DEVICES={shown} shows fewer GPUs")
+    return names[number]
+
+
 def of_worker(folder, gpu=None):
-    """The whole environment of a worker. `gpu`: the one that it uses, as CUDA_VISIBLE_DEVICES names it."""
+    """The whole environment of a worker. `gpu`: number of the one that it uses, among those that are visible here."""
     found = {**os.environ, **temporary(folder), "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
              "TORCHINDUCTOR_COMPILE_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-    return found if gpu is None else {**found, "CUDA_VISIBLE_DEVICES": str(gpu)}
+    return found if gpu is None else {**found, "CUDA_VISIBLE_DEVICES": visible(gpu)}

@@ -39,7 +39,11 @@ def _check(settings, gpu):
     theirs, own = settings["versions"], tables.versions()
     if theirs != own:
         raise Refused(f"versions {own} here, {theirs} at the run; other versions compose other tasks")
-    if settings["device"] == "cuda" and (lack := gpus.lack(1, None if gpu is None else str(gpu))):
+    try:
+        visible = None if gpu is None else environments.visible(gpu)
+    except ValueError as error:
+        raise Refused(f"{os.uname().nodename}: --gpu {gpu}: {error}") from None
+    if settings["device"] == "cuda" and (lack := gpus.lack(1, visible)):
         raise Refused(f"{os.uname().nodename}: {lack}")
 
 

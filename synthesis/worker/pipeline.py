@@ -26,13 +26,6 @@ class GaveUp(Exception):
     """Nothing can be accepted; the text says why."""
 
 
-def _gpu_of(number, gpus):
-    """The GPU of a worker, as CUDA_VISIBLE_DEVICES names it: one of those that are visible here."""
-    visible = os.environ.get("CUDA_VISIBLE_DEVICES", "")
-    names = visible.split(",") if visible else [str(gpu) for gpu in range(gpus)]
-    return names[number % gpus]
-
-
 def _hash(record):
     """Of the candidate's text; None where none was found, such as that of a text that is no Python."""
     return record.get("hash") if record["reason"] else record["row"]["hash"]
@@ -114,7 +107,7 @@ class Pipeline:
         selector, processes = selectors.DefaultSelector(), []
         try:
             if not self._done(count):
-                processes = [self._start(selector, gpus and _gpu_of(k, gpus)) for k in range(workers)]
+                processes = [self._start(selector, gpus and k % gpus) for k in range(workers)]
                 elsewhere = {k: v for k, v in self.settings.items() if k != "hides_key"}  # which no node has
                 processes += [Remote(command, elsewhere) for command in nodes]
             while not self._done(count):

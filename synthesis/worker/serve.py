@@ -122,8 +122,7 @@ def _apart(settings, hides_key):
     if "node" in settings:
         return settings
     program = [sys.executable, "-B", str(pathlib.Path(__file__).with_name("main.py")), "worker"]
-    gpu = [] if settings.get("gpu") is None else ["--gpu", str(settings["gpu"])]
-    return {**settings, "node": shlex.join([*program, *gpu]), "hides_key": hides_key}
+    return {**settings, "node": shlex.join(program), "hides_key": hides_key}
 
 
 def _answer(worker, writer, index):

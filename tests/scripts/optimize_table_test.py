@@ -60,6 +60,14 @@ class OptimizeTable(unittest.TestCase):
         exports = self.commands(1, {"CUDA_VISIBLE_DEVICES": "4,6"})[2]
         self.assertEqual({env["CUDA_VISIBLE_DEVICES"] for env in exports}, {"6"})
 
+    def test_a_number_beyond_the_visible_gpus_is_refused_before_anything_runs(self):
+        words = ["optimize_table.py", "--out", "/nonexistent/out", "--contract", "device", "--gpu", "2"]
+        with mock.patch.dict("os.environ", {"CUDA_VISIBLE_DEVICES": "4,6"}), mock.patch("sys.argv", words), \
+                mock.patch.object(optimize_table, "one_row") as row:
+            with self.assertRaisesRegex(SystemExit, "--gpu 2: .* CUDA_VISIBLE_DEVICES=4,6 shows 2"):
+                optimize_table.main()
+        row.assert_not_called()
+
     def test_without_a_number_nothing_names_a_gpu(self):
         optimizes, checks, exports = self.commands(None, {})
         self.assertFalse([command for command in optimizes + checks if "--gpu" in command])

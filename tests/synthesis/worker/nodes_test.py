@@ -13,8 +13,10 @@ from unittest import mock
 
 from support import SETTINGS, WORKER, WINDOW, Case, command, tables
 
+import environments
 import pipeline
 import remote
+from funnel import Funnel
 from owned_folder import OwnedFolder
 
 NODE = f"exec '{sys.executable}' -B '{WORKER}/main.py' worker"
@@ -188,11 +190,23 @@ class NodesTest(Case):
         self.assertEqual(found, [{"index": 2}])
 
     def test_workers_use_the_gpus_in_turn(self):
+        run = pipeline.Pipeline({}, mock.Mock(records=[]), Funnel())
+        with mock.patch.object(run, "_done", side_effect=[False, True]), mock.patch.object(pipeline, "selectors"), \
+                mock.patch.object(pipeline, "_Process") as process:
+            run.run(1, 4, gpus=3)
+        self.assertEqual([call.args[1] for call in process.call_args_list], [0, 1, 2, 0])
+
+    def test_the_numbers_of_gpus_count_the_visible_ones(self):
         with mock.patch.dict(os.environ):
             os.environ.pop("CUDA_VISIBLE_DEVICES", None)
-            self.assertEqual([pipeline._gpu_of(k, 3) for k in range(4)], ["0", "1", "2", "0"])
+            self.assertEqual(environments.of_worker("x", 1)["CUDA_VISIBLE_DEVICES"], "1")
+            self.assertNotIn("CUDA_VISIBLE_DEVICES", environments.of_worker("x"))
             os.environ["CUDA_VISIBLE_DEVICES"] = "5,7"
-            self.assertEqual([pipeline._gpu_of(k, 2) for k in range(3)], ["5", "7", "5"])
+            self.assertEqual(environments.of_worker("x", 1)["CUDA_VISIBLE_DEVICES"], "7")
+        node = self.called(f"CUDA_VISIBLE_DEVICES=5,7 {NODE} --gpu 2", self.settings())
+        self.assertIsNone(node.records())
+        node.lose()
+        self.assertRegex(node.loss(), "refuses the run: .*: --gpu 2: CUDA_VISIBLE_DEVICES=5,7 shows fewer GPUs")
 
     def test_names_what_does_not_go_together(self):
         for more, words in ((("--workers", 0), "--workers 0 needs a --node"), (("--gpus", 2), "--device cuda"),

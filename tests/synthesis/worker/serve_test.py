@@ -2,11 +2,13 @@
 # The engine's end of the composing worker: what it answers is what `synth` finds with the same seed.
 import json
 import os
+import pathlib
 import socket
 import struct
 import subprocess
 import sys
 import unittest
+from unittest import mock
 
 from support import WORKER, Case, command, needs_namespaces
 
@@ -67,6 +69,23 @@ class ServeTest(Case):
         self.assertIn("torch", server.receive()["versions"])
         theirs = os.readlink(f"/proc/{server.process.pid}/ns/user")
         self.assertNotEqual(theirs, os.readlink("/proc/self/ns/user"))
+
+    def test_a_worker_apart_uses_the_gpu_of_that_number_among_the_visible_ones(self):
+        with mock.patch.dict(os.environ, {"CUDA_VISIBLE_DEVICES": "5,7"}):
+            server = self.server()
+        server.send(self.settings() | {"gpu": 1, "llm": {"seconds": 60.0}})
+        self.assertIn("torch", server.receive()["versions"])
+        self.assertEqual(self.variables("CUDA_VISIBLE_DEVICES", server.process.pid)[-1], "7")
+        self.assertEqual(server.end(), "")
+
+    def variables(self, name, pid):
+        """The variable in the environments of the process's descendants, parents first."""
+        found = []
+        for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+            values = dict(pair.split("=", 1) for pair in
+                          pathlib.Path(f"/proc/{child}/environ").read_text().split("\0") if "=" in pair)
+            found += [values.get(name), *self.variables(name, int(child))]
+        return found
 
     def test_its_answers_are_those_of_synth(self):
         server = self.server()
