@@ -7,8 +7,9 @@ _ALIASES = {"truediv": "div", "rtruediv": "div", "floordiv": "floordivide", "mod
             "iadd": "add", "imul": "mul", "isub": "sub", "rmul": "mul", "rpow": "pow", "rmatmul": "matmul",
             "swish": "silu", "gemm": "matmul", "multiply": "mul", "subtract": "sub", "divide": "div"}
 
-_LEAVES = {"item", "tolist", "bool", "float", "int", "index", "complex", "numpy", "equal", "allclose", "isnonzero",
-           "contains"}  # calls that give Python numbers; others without a tensor tell sizes and types
+_LEAVES = {"item", "tolist", "bool", "float", "int", "index", "complex", "numpy", "array", "dlpack", "equal",
+           "allclose", "isnonzero", "contains"}  # calls that give values; others without a tensor tell sizes and types
+_SIZED = {"nonzero", "argwhere", "unique", "uniqueconsecutive", "maskedselect"}  # whose results' sizes tell values
 
 
 def short(name):
@@ -22,13 +23,13 @@ def short(name):
 
 class Calls(TorchFunctionMode):
     """Records the calls while it is entered. Values flow from call to call through storages, views and writes in place
-    included; a value that leaves torch as a Python number may steer anything."""
+    included; a value that leaves torch, as a number, an array or a size, may steer anything."""
 
     def __init__(self, model):
         super().__init__()
         self.calls = []  # short name, function, and the numbers of the calls whose results it takes
         self.writers = {}  # of storages: the number of the call that wrote there last
-        self.left = set()  # calls that gave Python numbers
+        self.left = set()  # calls by which values left torch
         known = [m for m in model.modules() if type(m).__module__.startswith(("torch.", "transformers."))]
         self.hooks = [module.register_forward_hook(self._module_called, with_kwargs=True) for module in known]
 
@@ -51,7 +52,7 @@ class Calls(TorchFunctionMode):
         number, results = len(self.calls), list(map(_storage, _tensors(written)))
         self.calls.append((name, func, self._writers_of(taken)))
         self.writers.update(dict.fromkeys(results, number))
-        if name in _LEAVES and not results:
+        if name in _SIZED or name in _LEAVES and not results:
             self.left.add(number)
 
     def _writers_of(self, values):
