@@ -205,11 +205,11 @@ TEST(CommandLineTest, ADryRunOfAChainChecksItAsTheRunDoes) {
   const Answer good = run({"train", "configs/paper-stages.toml", "--dry-run"});
   EXPECT_EQ(good.code, ExitCode::success) << good.err << "the first stage draws the weights";
   EXPECT_THAT(good.out, HasSubstr("\nstage agentic\nsupervisor\n"));
-  const Answer bad = run(
-      {"train", "configs/paper-stages.toml", "--dry-run", "--set", "stage.sft.sft.data=/no/data"});
+  const Answer bad = run({"train", "configs/paper-stages.toml", "--dry-run", "--set",
+                          "stage.sft.sft.script=/no/script.py"});
   EXPECT_EQ(bad.code, ExitCode::bad_input);
   EXPECT_THAT(bad.err, HasSubstr("stage sft: "));
-  EXPECT_THAT(bad.err, HasSubstr("/no/data"));
+  EXPECT_THAT(bad.err, HasSubstr("found no file /no/script.py"));
 }
 
 TEST(CommandLineTest, WithoutAGpuTrainingOnGpusEndsWithOneMessage) {
