@@ -8,6 +8,7 @@
 #include "actors/commands/command.hpp"
 #include "actors/commands/config_options.hpp"
 #include "actors/commands/option_rules.hpp"
+#include "actors/commands/train/chain_check.hpp"
 #include "actors/commands/train/chain_run.hpp"
 #include "actors/commands/train/dry_run.hpp"
 #include "actors/commands/train/stage_run.hpp"
