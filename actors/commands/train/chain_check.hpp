@@ -9,11 +9,13 @@
 
 namespace warpsmith::actors {
 
+/// Gets a stage's name, its configuration, and what will be there when it begins.
+using VisitAhead = std::function<Result<void>(const std::string&, const RunConfig&, const Ahead&)>;
+
 /// Calls `visit` with the name of each stage that is not finished, its configuration and what will
 /// be there when it begins, as far as both can be known before the stages in front of it have run.
 /// The first failure ends the walk and names its stage. `folder`: of the chain to resume; empty for
 /// a new one. Writes nothing.
-using VisitAhead = std::function<Result<void>(const std::string&, const RunConfig&, const Ahead&)>;
 Result<void> walk_ahead(const std::vector<ChainStage>& stages, const std::filesystem::path& folder,
                         const VisitAhead& visit);
 
