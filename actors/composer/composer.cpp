@@ -18,7 +18,6 @@ constexpr uint32_t most_deaths = 3;  // of workers in a row, each with another c
 void ComposerState::start(Self self, ComposerSettings settings) {
   self_ = self;
   settings_ = std::move(settings);
-  share_ = open_share(settings_.shared);
 }
 
 caf::result<synthesis::Composition> ComposerState::compose(atom::compose /*unused*/,
@@ -92,19 +91,10 @@ void ComposerState::tick(atom::tick /*unused*/) {
   if (work_) self_->delayed_send(self_, settings_.tick, atom::tick_v);
 }
 
-/// Whether the device may be used for a candidate.
-bool ComposerState::has_share() {
-  return !share_ || share_->try_hold();
-}
-
-/// A language model takes long to write, and must not hold up measurements meanwhile.
 void ComposerState::go_on() {
   switch (work_->step) {
     case ComposerStep::to_ask:
-      if (settings_.model_writes || has_share()) tell_worker(number_message(work_->index));
-      break;
-    case ComposerStep::to_judge:
-      if (has_share()) tell_worker(go_message());
+      tell_worker(number_message(work_->index));
       break;
     case ComposerStep::with_model:
       if (SteadyClock::now() - work_->since > settings_.policy_within) {
@@ -143,11 +133,9 @@ bool ComposerState::late() const {
 }
 
 void ComposerState::heard(const std::string& message) {
-  const bool expected = work_ && work_->step == ComposerStep::with_worker && settings_.model_writes;
-  if (!expected) return take(message);
-  if (const auto prompt = prompt_in(message)) return ask_policy(*prompt);
-  if (!asks_for_device(message)) return take(message);
-  work_->step = ComposerStep::to_judge;
+  const bool expected = work_ && work_->step == ComposerStep::with_worker && settings_.policy;
+  const auto prompt = expected ? prompt_in(message) : std::nullopt;
+  return prompt ? ask_policy(*prompt) : take(message);
 }
 
 void ComposerState::take(const std::string& answer) {
@@ -176,13 +164,11 @@ void ComposerState::worker_ended(const Error& why) {
 void ComposerState::give_up(const Error& why) {
   given_up_ = Error{ErrorCode::process_failed, label() + ": composes no more: " + why.message};
   log::warn(given_up_->message);
-  if (share_ && share_->is_held()) share_->give_back();
   work_->promise.deliver(to_caf(*given_up_));
   work_.reset();
 }
 
 void ComposerState::deliver(synthesis::Composition composition) {
-  if (share_ && share_->is_held()) share_->give_back();
   ++composed_;
   work_->promise.deliver(std::move(composition));
   work_.reset();

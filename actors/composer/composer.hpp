@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Composer: composes and filters new tasks beside training, one candidate at a time. Owns a worker
 // process, which starts with the first request; spawned and watched by the supervisor; bounded by
-// one request under way. On a GPU it works while it holds a share of it. When it dies, the
-// synthesis asks another composer for the same candidate. The work of a composer on a node is done
-// by a worker there, which the process here reaches by a command (remote.py): a node that is lost
-// ends no actor, and is called again after a growing wait. A node that was never there in a few
-// calls, is away for too long, or refuses the run, is given up: the composer then answers each
-// request with `process_failed`. So does one whose language model will write no more.
+// one request under way. Its worker takes turns on a GPU (turns.py). When it dies, the synthesis
+// asks another composer for the same candidate. The work of a composer on a node is done by a
+// worker there, which the process here reaches by a command (remote.py): a node that is lost ends
+// no actor, and is called again after a growing wait. A node that was never there in a few calls,
+// is away for too long, or refuses the run, is given up: the composer then answers each request
+// with `process_failed`. So does one whose language model will write no more.
 #pragma once
 
 #include <caf/typed_response_promise.hpp>
 #include <optional>
 
 #include "actors/base/actor_state.hpp"
-#include "actors/base/gpu_share.hpp"
 #include "actors/composer/composing_worker.hpp"
 #include "actors/composer/policy_question.hpp"
 #include "actors/protocol/interfaces.hpp"
@@ -23,12 +22,9 @@ namespace warpsmith::actors {
 
 struct ComposerSettings {
   ComposingSpec worker;
-  std::string node;  // the command that reaches it; empty: here
-  /// A language model writes candidates: the worker gets the device once there is a text.
-  bool model_writes = false;
+  std::string node;                                   // the command that reaches it; empty: here
   std::optional<PolicyText> policy;                   // of the run's own generator, if that writes
   std::chrono::milliseconds policy_within{120'000};   // of one answer of it
-  SharedGpu shared;                                   // where candidates run
   std::chrono::milliseconds tick{50};                 // between two looks for an answer
   std::chrono::milliseconds ready_within{3'600'000};  // the first crawl takes minutes
   std::chrono::milliseconds answer_within{1'800'000};
@@ -42,7 +38,6 @@ enum class ComposerStep : uint8_t {
   to_ask,       // this actor gives its number to the worker, once that is ready
   with_worker,  // the worker answers, or says what it needs for the answer
   with_model,   // a generator streams tokens up to the end, or until the deadline
-  to_judge,     // this actor gives the worker the device, once that is free
 };
 
 /// The composer with its message to itself: look for an answer.
@@ -79,7 +74,6 @@ class ComposerState : public ActorState {
   bool node_is_ready();
   void node_lost(const Error& why);
   std::optional<std::string> why_given_up(const Error& why) const;
-  bool has_share();
   void go_on();
   void tell_worker(const std::string& message);
   void heard(const std::string& message);
@@ -95,7 +89,6 @@ class ComposerState : public ActorState {
 
   Self self_ = nullptr;
   ComposerSettings settings_;
-  std::optional<DeviceShare> share_;
   std::optional<ComposingWorker> worker_;
   bool ready_ = false;  // the worker has said so
   SteadyClock::time_point started_;

@@ -92,16 +92,13 @@ ComposerSettings composer_settings(const RunConfig& config, const std::string& p
   ComposerSettings composer;
   if (config.synthesis.compose.composer == ComposerKind::llm) {
     settings["llm"] = model_of(config.synthesis.compose);
-    composer.model_writes = true;
     composer.policy_within = config.synthesis.compose.answer_time;
   }
   if (const auto here = static_cast<uint64_t>(config.synthesis.count); index >= here) {
     composer.node = config.synthesis.compose.nodes.at(index - here);
     settings["node"] = composer.node;
   } else if (uses_gpus(config.sandbox)) {
-    const int64_t gpu = config.sandbox.first_gpu + index % config.sandbox.gpus;
-    settings["gpu"] = gpu;
-    composer.shared.gpu = static_cast<int>(gpu);
+    settings["gpu"] = config.sandbox.first_gpu + index % config.sandbox.gpus;
   }
   composer.worker = {python, json_text(settings), cores_beside_slots(config.sandbox)};
   return composer;

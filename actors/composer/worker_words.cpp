@@ -21,10 +21,6 @@ std::string number_message(uint64_t index) {
   return json_text(Json{{"index", index}});
 }
 
-std::string go_message() {
-  return json_text(Json{{"go", true}});
-}
-
 std::string answer_message(const std::string& text) {
   return json_text(Json{{"answer", text}});
 }
@@ -38,10 +34,6 @@ std::optional<std::string> prompt_in(const std::string& message) {
   const auto prompt = object.find("ask");
   if (prompt == object.end() || !prompt->is_string()) return std::nullopt;
   return prompt->get<std::string>();
-}
-
-bool asks_for_device(const std::string& message) {
-  return object_in(message).contains("judges");
 }
 
 }  // namespace warpsmith::actors

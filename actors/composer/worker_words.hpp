@@ -11,8 +11,6 @@ namespace warpsmith::actors {
 
 /// Asks for the candidate of this number.
 std::string number_message(uint64_t index);
-/// The device is free.
-std::string go_message();
 
 /// The language model's answer.
 std::string answer_message(const std::string& text);
@@ -21,7 +19,5 @@ std::string failure_message(const std::string& why);
 
 /// What the worker asks the run's own generator; empty: nothing.
 std::optional<std::string> prompt_in(const std::string& message);
-/// True if the worker has a text and needs the device to judge it.
-bool asks_for_device(const std::string& message);
 
 }  // namespace warpsmith::actors

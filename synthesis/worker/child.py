@@ -3,6 +3,7 @@
 #
 # The worker holds torch and forks for each candidate, so a candidate starts in milliseconds and leaves nothing behind.
 # On a GPU, which takes seconds to start where many processes start it at once, a child may do many jobs.
+import contextlib
 import gc
 import json
 import math
@@ -17,6 +18,7 @@ import audit
 import namespaces
 import sealing
 from reasons import REASONS, Rejected
+from turns import Turns
 
 _MOST_PRINTED, _MOST_RESULT = 1 << 16, 1 << 20  # bytes
 _LOOK_S = 0.1
@@ -31,6 +33,7 @@ class Limits(typing.NamedTuple):
     folder: str = ""  # where it may write, within the worker's namespaces; without one no file can be changed
     compiler: bool = False  # whether torch's compiler may start programs
     device: str = "cpu"
+    turns: Turns | None = None  # of the GPU: each step waits for its own
 
 
 def _limit(limits):
@@ -74,9 +77,16 @@ def _live(work, limits, stays, given, out, printed):
     sealing.drop_capabilities()
     sealing.seal(files=not limits.folder, processes=not limits.compiler, gpu=limits.device == "cuda")
     audit.watch(end, limits.folder, limits.compiler)
-    for line in os.fdopen(given):
+    jobs = os.fdopen(given)
+
+    def say(step):
+        _say(out, {"step": step, "at": time.monotonic()})
+        if limits.turns:
+            jobs.readline()  # it may begin
+
+    for line in jobs:
         _limit_cpu(limits.seconds, stays)
-        _say(out, _outcome(work, json.loads(line), lambda step: _say(out, {"step": step, "at": time.monotonic()})))
+        _say(out, _outcome(work, json.loads(line), say))
         if not stays:
             break
     os._exit(0)
@@ -120,7 +130,7 @@ class Child:
 
     def __init__(self, work, limits, stays=False):
         """`work(job, say)` returns a job's result in the child."""
-        self.limits, self.stays = limits, stays
+        self.limits, self.stays, self.waited = limits, stays, {}
         self.results, out = os.pipe()
         self.prints, printed = os.pipe()
         given, self.jobs = os.pipe()
@@ -143,15 +153,28 @@ class Child:
             _say(self.jobs, job)
         except (BrokenPipeError, BlockingIOError):
             pass  # seen as the end of its results, or as a job that does not end
-        data, why = _watched(self)
-        status = 0 if self.stays and _is_whole(data) else self.end()
+        self.waited = {}
+        try:
+            data, why = _watched(self)
+            status = 0 if self.stays and _is_whole(data) else self.end()
+        finally:
+            if self.limits.turns:
+                self.limits.turns.end()
         said = _parsed(data)
-        steps = _durations(said)
+        steps = _durations(said, self.waited)
         try:
             return _judged(said, why, status), steps
         except Rejected as error:
             error.steps = steps
             raise
+
+    def grant(self, step):
+        """Lets the child begin a step once it has the turn for it; the seconds that this takes."""
+        waited = self.limits.turns.begin(step)
+        self.waited[step] = self.waited.get(step, 0.0) + waited
+        with contextlib.suppress(BrokenPipeError, BlockingIOError):  # seen as the end of its results
+            os.write(self.jobs, b"\n")
+        return waited
 
     def end(self):
         """Kills the process and everything it started; its status, or None if it had ended before."""
@@ -199,10 +222,15 @@ def _is_message(value):
     return "done" in value
 
 
-def _durations(said):
-    steps = [m for m in said if "step" in m]
-    ends = [m["at"] for m in steps[1:]] + [time.monotonic()]
-    return {m["step"]: round(end - m["at"], 6) for m, end in zip(steps, ends)}
+def _durations(said, waited):
+    """Seconds of each step; those in which it waited for its turn stand apart, as `turn`."""
+    steps, found = [m for m in said if "step" in m], {}
+    for m, end in zip(steps, [m["at"] for m in steps[1:]] + [time.monotonic()]):
+        found[m["step"]] = found.get(m["step"], 0.0) + end - m["at"]
+    for step in found.keys() & waited.keys():
+        found[step] -= waited[step]
+    found.update({"turn": sum(waited.values())} if waited else {})
+    return {step: round(seconds, 6) for step, seconds in found.items()}
 
 
 def _end(pid, living):
@@ -236,7 +264,7 @@ def _held(pid):
 
 def _watched(child):
     """Reads until the child's job ends or breaks a limit. A child with one job ends with it."""
-    limits = child.limits
+    limits, heard = child.limits, 0
     deadline, data, printed = time.monotonic() + limits.seconds * limits.waits, b"", 0
     while not (child.stays and _is_whole(data)):
         left = deadline - time.monotonic()
@@ -254,7 +282,20 @@ def _watched(child):
             data += piece
             if not piece or len(data) > _MOST_RESULT:
                 return data, "" if not piece else "too_much_output"
+        if limits.turns:
+            limits.turns.look()
+            deadline += sum(map(child.grant, _steps_in(data[heard:])))
+            heard = data.rfind(b"\n") + 1
     return data, ""
+
+
+def _steps_in(data):
+    """Names of the steps in whole lines; a task may have written the lines."""
+    found = []
+    for line in data.split(b"\n")[:-1]:
+        with contextlib.suppress(ValueError, RecursionError, KeyError, TypeError):
+            found.append(str(json.loads(line)["step"]))
+    return found
 
 
 def _judged(said, why, status):

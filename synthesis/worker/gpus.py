@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Whether torch sees the GPUs that a run asks for. A process of its own asks: those that want to know load no torch.
+# Whether torch sees the GPUs that a run asks for, and what leases call a GPU. A process of its own asks: those that
+# want to know load no torch, and start no CUDA, which their children could not use then.
 import json
 import os
 import subprocess
@@ -9,6 +10,21 @@ _ANSWER_S = 300.0  # most that a first load of torch from a slow disk takes
 _SCRIPT = """import json, torch
 seen = torch.cuda.device_count() if torch.cuda.is_available() else 0
 print(json.dumps({"seen": seen, "built": torch.version.cuda}))"""
+
+_ADDRESS = """import ctypes
+driver, device, address = ctypes.CDLL("libcuda.so.1"), ctypes.c_int(), ctypes.create_string_buffer(64)
+for failed in (driver.cuInit(0), driver.cuDeviceGet(ctypes.byref(device), 0),
+               driver.cuDeviceGetPCIBusId(address, 63, device)):
+    assert not failed, failed
+print(address.value.decode())"""
+
+
+def lease_name():
+    """The name of the first GPU that this process sees, as runtime/device/lease.cpp makes it of its PCI address."""
+    done = subprocess.run([sys.executable, "-B", "-c", _ADDRESS], capture_output=True, text=True, timeout=_ANSWER_S)
+    if done.returncode:
+        raise OSError(f"the driver does not tell the GPU's address: {done.stderr.strip()[-300:]}")
+    return "gpu-" + done.stdout.strip().replace(":", "_").replace("/", "_")
 
 
 def lack(wanted, visible=None):

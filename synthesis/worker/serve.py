@@ -6,8 +6,7 @@
 #
 # The first frame holds the settings, and the first answer says that they are in force. A frame is u32 magic, u32 0,
 # u64 length, then JSON. The engine sends {"index": n} and gets a record. Before it, a language model's candidate may
-# say {"ask": prompt}, which the engine answers by {"answer": text} or {"failed": why}, and {"judges": n}, which the
-# engine answers by {"go": true} once the device is free.
+# say {"ask": prompt}, which the engine answers by {"answer": text} or {"failed": why}.
 import argparse
 import json
 import os
@@ -25,6 +24,7 @@ import seeds as tables
 from pipeline import GaveUp
 from preparation import Failed, prepare
 from remote import Remote
+from turns import Busy
 from writing import Writer
 
 _MAGIC, _HEADER = 0x314D5246, struct.Struct("<IIQ")
@@ -133,6 +133,8 @@ def _answer(worker, writer, index):
     except GaveUp as error:
         print(f"serve: synthesis.compose: {error}", file=sys.stderr, flush=True)
         sys.exit(_REFUSED)
+    except Busy as error:
+        sys.exit(f"serve: {error}")
     if not record["reason"]:
         record["row"]["id"] = task_id(record["row"])
     return record

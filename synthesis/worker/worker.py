@@ -16,6 +16,7 @@ import torch
 
 import against
 import child
+import gpus
 import namespaces
 import sealing
 from assemble import Unfit
@@ -26,6 +27,7 @@ from resident import Resident, empty
 from seeds import from_json
 from similarity import FLOOR
 from syntax import model_tokens, normalised_hash, parsed
+from turns import Busy, Turns
 
 _TEMPORARY_BYTES = 1 << 29
 _WAITS = 8.0  # wall time that a composed task may take, as a multiple of its CPU time
@@ -62,6 +64,8 @@ class Worker:
         self.judged = {**{k: settings[k] for k in ("device", "window", "compile")}, "signatures": signatures}
         self.limits = child.Limits(seconds=settings["seconds"], memory=settings["memory"], device=settings["device"])
         self.folder, self.hashes = settings["folder"], set()
+        if settings["device"] == "cuda":  # before the namespaces, in which no file can be written
+            self.limits = self.limits._replace(turns=Turns(gpus.lease_name()))
 
     def tell(self, hashes):
         """Hashes of accepted tasks, whose like is a duplicate. The run looks again: others are under way."""
@@ -226,11 +230,14 @@ def ready(settings):
 def main():
     """Serves until standard input ends."""
     worker = ready(json.loads(sys.stdin.readline()))
-    for line in sys.stdin:
-        job = json.loads(line)
-        worker.tell(job["hashes"])
-        sys.stdout.write(json.dumps(worker.record(job["index"], job["row"])) + "\n")
-        sys.stdout.flush()
+    try:
+        for line in sys.stdin:
+            job = json.loads(line)
+            worker.tell(job["hashes"])
+            sys.stdout.write(json.dumps(worker.record(job["index"], job["row"])) + "\n")
+            sys.stdout.flush()
+    except Busy as error:
+        sys.exit(f"worker: {error}")
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ def _model(given, engine):
 
 
 class Writer:
-    """Writes a candidate for an index, and lets the worker judge it once the engine grants it the device."""
+    """Writes a candidate for an index, and lets the worker judge it."""
 
     def __init__(self, given, engine):
         """`given`: what the engine says about the model; without an address it is the run's own."""
@@ -52,8 +52,6 @@ class Writer:
             self.llm.count(row)
         if row["code"] is None:
             return {"index": index, "reason": row["reason"], "detail": row["problem"][:300], "steps": asked}
-        self.engine.send({"judges": index})
-        self.engine.receive()
         record = worker.record(index, row)
         record["steps"].update(asked)
         return record

@@ -62,7 +62,6 @@ class ComposerPolicyTest : public ActorTest {
                         << worker_preamble << asking_worker;
     std::filesystem::permissions(file, std::filesystem::perms::owner_all);
     settings.worker = {.python = file.string(), .settings = "{}", .cores = {}};
-    settings.model_writes = true;
     settings.policy = PolicyText{
         .encode = [](const std::string& t) { return std::vector<int32_t>(t.begin(), t.end()); },
         .decode = [](std::span<const int32_t> t) { return std::string(t.begin(), t.end()); },

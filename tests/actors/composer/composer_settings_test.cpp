@@ -31,7 +31,6 @@ RunConfig with_endpoint() {
 
 TEST(ComposerSettingsTest, TheWorkerGetsTheEndpointAndTheNameOfTheKeyAlone) {
   const auto settings = composer_settings(with_endpoint(), "python", "/tmp", 0);
-  EXPECT_TRUE(settings.model_writes);
   const nlohmann::json expected{
       {"url", "http://h/v1"}, {"model", "m"}, {"seconds", 120.0}, {"key_env", "NO_SUCH_VARIABLE"}};
   EXPECT_EQ(nlohmann::json::parse(settings.worker.settings)["llm"], expected);

@@ -30,15 +30,6 @@ while True:
     send({"index": index, "reason": "too_fast", "detail": "", "steps": {}})
 )";
 
-// Stands in for serve.py whose language model has a text for each candidate.
-constexpr const char* writes = R"(
-while True:
-    index = receive()["index"]
-    send({"judges": index})
-    go = receive()
-    send({"index": index, "reason": "raises" if go == {"go": True} else "died", "detail": "", "steps": {}})
-)";
-
 class ComposerTest : public ActorTest {
  protected:
   void SetUp() override {
@@ -158,17 +149,6 @@ TEST_F(ComposerTest, AWorkerHereThatDiesCountsAsTheCandidatesFault) {
   ASSERT_TRUE(died) << died.error().message;
   EXPECT_EQ(died->reason, "died");
   EXPECT_EQ(composed(8)->reason, "too_fast");
-}
-
-TEST_F(ComposerTest, GivesTheDeviceToATextThatALanguageModelWrote) {
-  settings.model_writes = true;
-  with_worker(worker_preamble + std::string{writes});
-  start();
-  for (const uint64_t index : {7U, 8U}) {
-    const auto found = composed(index);
-    ASSERT_TRUE(found) << found.error().message;
-    EXPECT_EQ(found->reason, "raises");
-  }
 }
 
 TEST_F(ComposerTest, ComposesNoMoreWhenItsWorkerSaysThatNothingFollows) {

@@ -28,7 +28,7 @@ class WritingCase(LlmCase):
         server.send({"index": index})
         while "index" not in (answer := server.receive()):
             asked.append(answer)
-            server.send(replies.pop(0) if "ask" in answer else {"go": True})
+            server.send(replies.pop(0))
         return answer, asked
 
 
@@ -48,7 +48,7 @@ class EndpointBesideTrainingTest(WritingCase):
         self.assertEqual(reasons[:3], ["no_python", "forks", "raises"])
         self.assertIn("ValueError: 0 keys", found[2][0]["detail"])
         self.assertIn(None, reasons[3:], "one of the indices asks for what the last text uses")
-        self.assertEqual(found[0][1], [{"judges": 0}], "the device is asked for once a text is there")
+        self.assertEqual(found[0][1], [])
         self.assertGreater(found[0][0]["steps"]["ask"], 0)
         self.assertTrue(all(asked["key"] == f"Bearer {KEY}" for asked in endpoint.asked))
         self.assertNotIn(KEY, f"{found}{server.end()}")
@@ -66,7 +66,7 @@ class PolicyTest(WritingCase):
         server = self.served({})
         record, asked = self.record(server, 0, [{"answer": GOOD}])
         self.assertIn("Write one Python file", asked[0]["ask"])
-        self.assertEqual(asked[1:], [{"judges": 0}])
+        self.assertEqual(asked[1:], [])
         self.assertIn(record["reason"], (None, "op_unused"))
         self.assertEqual(self.record(server, 1, [{"answer": "<think>"}])[0]["reason"], "no_python")
         self.assertEqual(server.end(), "")
@@ -75,7 +75,7 @@ class PolicyTest(WritingCase):
         server = self.served({})
         busy = {"failed": "all slots are taken"}
         record, asked = self.record(server, 0, [busy, {"answer": "x = 1"}])
-        self.assertEqual((record["reason"], len(asked)), ("missing_name", 3))
+        self.assertEqual((record["reason"], len(asked)), ("missing_name", 2))
         record, asked = self.record(server, 1, [busy] * 4)
         self.assertEqual((record["reason"], record["detail"]), ("no_answer", "all slots are taken"))
         self.assertEqual(len(asked), 4, "the device is not asked for without a text")
