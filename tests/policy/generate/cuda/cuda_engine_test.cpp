@@ -2,8 +2,11 @@
 // The engine on a GPU against the engine on a CPU and the transformer.
 #include "policy/generate/cuda/cuda_engine.hpp"
 
+#include <ATen/Context.h>
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <iostream>
 #include <limits>
 
 #include "tests/policy/generate/cuda/engine_world.hpp"
@@ -115,27 +118,46 @@ TEST_F(CudaEngineTest, SequencesDoNotDependOnTheirNeighbours) {
   }
 }
 
-TEST_F(CudaEngineTest, NewerWeightsAreUsedFromTheNextTokenOn) {
+constexpr PolicyVersion second_version{0, 2};
+
+/// What the engine samples whose weights become newer ones after 12 steps.
+Streams run_with_newer(Engine& engine, const ModelWeights& newer) {
+  for (const EngineRequest& request : mixed_requests(61, true, 40)) {
+    EXPECT_TRUE(engine.submit(request));
+  }
+  Streams streams;
+  run(engine, streams, 12);
+  engine.load(second_version, newer);
+  run(engine, streams);
+  return streams;
+}
+
+/// Where a learner in this process can have its weights: host, the engine's GPU, another GPU.
+std::vector<at::Device> learner_devices() {
+  std::vector<at::Device> devices{at::kCPU};
+  for (size_t gpu = 0; gpu < std::min<size_t>(2, at::getNumGPUs()); ++gpu) {
+    devices.emplace_back(at::kCUDA, static_cast<c10::DeviceIndex>(gpu));
+  }
+  return devices;
+}
+
+TEST_F(CudaEngineTest, NewerWeightsFromAnyDeviceAreUsedFromTheNextTokenOn) {
   const Transformer old_model = test::small_model(Family::qwen3);
   ModelWeights newer = old_model.weights().clone();
   for (auto& [name, tensor] : newer.parameters()) tensor.mul_(1.1);
-  const auto requests = mixed_requests(61, true, 40);
-  constexpr PolicyVersion second{0, 2};
-  std::vector<Streams> results;
-  for (const bool gpu : {false, true}) {
-    const auto engine =
-        gpu ? test::cuda_engine(old_model, {}, test::fp32) : test::cpu_engine(old_model, {});
-    for (const EngineRequest& request : requests) ASSERT_TRUE(engine->submit(request));
-    Streams& streams = results.emplace_back();
-    run(*engine, streams, 12);
-    engine->load(second, newer);
-    run(*engine, streams);
-  }
-  for (const auto& [id, stream] : results[0]) {
-    EXPECT_EQ(results[1].at(id).tokens, stream.tokens) << "session " << id;
-    EXPECT_EQ(results[1].at(id).versions, stream.versions) << "session " << id;
-    EXPECT_EQ(stream.versions.back(), second);
+  const Streams expected = run_with_newer(*test::cpu_engine(old_model, {}), newer);
+  for (const auto& [id, stream] : expected) {
+    EXPECT_EQ(stream.versions.back(), second_version);
     EXPECT_EQ(stream.versions.front(), test::first_version);
+  }
+  if (at::getNumGPUs() < 2) std::cout << "one GPU: weights from a second one are not tested\n";
+  for (const at::Device device : learner_devices()) {
+    const auto engine = test::cuda_engine(old_model, {}, test::fp32);
+    const Streams streams = run_with_newer(*engine, newer.copy_on(device));
+    for (const auto& [id, stream] : expected) {
+      EXPECT_EQ(streams.at(id).tokens, stream.tokens) << "session " << id << " from " << device;
+      EXPECT_EQ(streams.at(id).versions, stream.versions) << "session " << id;
+    }
   }
 }
 
