@@ -20,11 +20,12 @@ print(address.value.decode())"""
 
 
 def lease_name():
-    """The name of the first GPU that this process sees, as runtime/device/lease.cpp makes it of its PCI address."""
+    """The name of the first GPU that this process sees, as the engine makes it of its PCI address: `read_gpu`
+    (runtime/cuda/driver.cpp), then `gpu_device` (runtime/device/lease.cpp)."""
     done = subprocess.run([sys.executable, "-B", "-c", _ADDRESS], capture_output=True, text=True, timeout=_ANSWER_S)
     if done.returncode:
         raise OSError(f"the driver does not tell the GPU's address: {done.stderr.strip()[-300:]}")
-    return "gpu-" + done.stdout.strip().replace(":", "_").replace("/", "_")
+    return "gpu-" + done.stdout.strip().lower().replace(":", "_").replace("/", "_")
 
 
 def lack(wanted, visible=None):

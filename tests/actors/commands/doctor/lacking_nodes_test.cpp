@@ -7,6 +7,8 @@
 #include <filesystem>
 
 #include "runtime/cuda/driver.hpp"
+#include "runtime/device/lease.hpp"
+#include "runtime/environment.hpp"
 #include "runtime/process/child.hpp"
 
 namespace warpsmith::actors {
@@ -25,6 +27,9 @@ class LackingNodesTest : public testing::Test {
   static ChildExit run(const char* result, std::vector<std::string> arguments) {
     ::setenv("WARPSMITH_FAKE_CUINIT", result, 1);
     arguments.insert(arguments.begin(), WARPSMITH_TEST_PROGRAM);
+    return run(std::move(arguments));
+  }
+  static ChildExit run(std::vector<std::string> arguments) {
     ChildSpec spec;
     spec.argv = std::move(arguments);
     auto child = Child::start(spec);
@@ -81,6 +86,24 @@ TEST_F(LackingNodesTest, DoctorReportsWhetherKernelsReachTheHostsMemory) {
     EXPECT_NE(line.find(expected), std::string::npos) << line;
     EXPECT_EQ(end.out.find("uvm_disable_hmm=1") != std::string::npos, pageable[0] == '1');
   }
+}
+
+// Otherwise measurements of the sandbox and of the synthesis would not exclude each other.
+TEST_F(LackingNodesTest, PythonWorkersGiveAGpuTheSameNameInLeases) {
+  const std::string python = python_interpreter().string();
+  if (!std::filesystem::exists(python)) GTEST_SKIP() << "no WARPSMITH_PYTHON";
+  ::setenv("WARPSMITH_FAKE_CUINIT", "0", 1);
+  const auto fake = cuda::DynamicLibrary::open({WARPSMITH_FAKE_DRIVER "/libcuda.so.1"});
+  ASSERT_TRUE(fake) << fake.error().message;
+  const auto driver = cuda::Driver::load();  // takes the library that is there by that name
+  ASSERT_TRUE(driver) << driver.error().message;
+  const auto gpus = driver->gpus();
+  ASSERT_TRUE(gpus) << gpus.error().message;
+  const std::string worker = (source_folder() / "synthesis/worker").string();
+  const std::string script = "import sys; sys.path.insert(0, '" + worker + "'); import gpus; ";
+  const ChildExit end = run({python, "-B", "-c", script + "print(gpus.lease_name())"});
+  EXPECT_EQ(end.out, gpu_device(gpus->at(0)) + "\n") << end.err;
+  EXPECT_EQ(end.out, "gpu-0000_1b_00.0\n");
 }
 
 TEST_F(LackingNodesTest, TrainingIsRefusedByItsConfiguration) {

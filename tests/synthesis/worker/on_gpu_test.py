@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+# What a worker does on a GPU and not on a CPU, as far as that shows without one.
+import os
+import unittest
+from unittest import mock
+
+from support import SETTINGS, Case, program, tables
+
+import gpus
+import torch
+import turns
+import worker
+from evaluate import Evaluation
+from reasons import Rejected
+
+CODE = program("return torch.tanh(x)")
+
+
+class WorkerTest(Case):
+    def worker(self):
+        (self.folder / "against.jsonl").write_text("")
+        settings = {**SETTINGS, "device": "cuda", "seed": 3, "shares": None, "seconds": 60.0, "memory": 4 << 30,
+                    "seeds": str(self.folder / tables.file_name()), "against": str(self.folder / "against.jsonl"),
+                    "folder": str(self.folder)}
+        with mock.patch.object(gpus, "lease_name", return_value="gpu-test"), \
+                mock.patch.object(worker, "Turns", lambda name: turns.Turns(name, f"{self.folder}/leases")):
+            found = worker.Worker(settings)
+        self.addCleanup(os.close, found.limits.turns.file)
+        return found
+
+    def test_its_children_take_turns_by_the_lease_of_the_gpu(self):
+        found = self.worker()
+        for foreign in (False, True):
+            self.assertEqual(found._limits(foreign, True).turns.path, f"{self.folder}/leases/gpu-test.lock")
+
+
+class EvaluationTest(unittest.TestCase):
+    def evaluation(self, **settings):
+        self.steps = []
+        return Evaluation(CODE, (), {**SETTINGS, "device": "cuda", **settings}, self.steps.append)
+
+    def test_the_start_of_cuda_is_a_step_of_its_own(self):
+        for run in (Evaluation.run, Evaluation.run_compiled):
+            with mock.patch.object(torch, "zeros") as starts, mock.patch.object(Evaluation, "inputs"), \
+                    mock.patch("evaluate._built", side_effect=Rejected("raises")):
+                with self.assertRaises(Rejected):
+                    run(self.evaluation())
+            starts.assert_called_once_with(1, device="cuda")
+            self.assertEqual(self.steps[:2], ["load", "start"])
+            self.assertEqual(len(self.steps), 3)
+
+    def reason(self, ms, **settings):
+        evaluation = self.evaluation(window=[1.0, 100.0], **settings)
+        with mock.patch.object(evaluation, "_times_ms", return_value=(ms, ms, ms)):
+            try:
+                evaluation.model = evaluation.sample = None
+                return evaluation.window() and None
+            except Rejected as error:
+                return error.reason
+
+    def test_composed_tasks_stay_within_the_window_and_others_may_reach_its_edges(self):
+        times = (0.9, 1.1, 1.3, 79.0, 81.0, 101.0)
+        self.assertEqual([self.reason(ms, foreign=False) for ms in times],
+                         ["too_fast", "too_fast", None, None, "too_slow", "too_slow"])
+        self.assertEqual([self.reason(ms, foreign=True) for ms in times],
+                         ["too_fast", None, None, None, None, "too_slow"])
+
+
+if __name__ == "__main__":
+    unittest.main()
