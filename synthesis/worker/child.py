@@ -18,7 +18,7 @@ import audit
 import namespaces
 import sealing
 from reasons import REASONS, Rejected
-from turns import Turns
+from turns import TURN_LOOK_S, Steps, Turns
 
 _MOST_PRINTED, _MOST_RESULT = 1 << 16, 1 << 20  # bytes
 _LOOK_S = 0.1
@@ -130,7 +130,7 @@ class Child:
 
     def __init__(self, work, limits, stays=False):
         """`work(job, say)` returns a job's result in the child."""
-        self.limits, self.stays, self.waited = limits, stays, {}
+        self.limits, self.stays = limits, stays
         self.results, out = os.pipe()
         self.prints, printed = os.pipe()
         given, self.jobs = os.pipe()
@@ -153,28 +153,23 @@ class Child:
             _say(self.jobs, job)
         except (BrokenPipeError, BlockingIOError):
             pass  # seen as the end of its results, or as a job that does not end
-        self.waited = {}
+        turns = Steps(self.limits.turns, self._go_on)
         try:
-            data, why = _watched(self)
+            data, why = _watched(self, turns)
             status = 0 if self.stays and _is_whole(data) else self.end()
         finally:
-            if self.limits.turns:
-                self.limits.turns.end()
+            turns.end()
         said = _parsed(data)
-        steps = _durations(said, self.waited)
+        steps = _durations(said, turns.waited)
         try:
             return _judged(said, why, status), steps
         except Rejected as error:
             error.steps = steps
             raise
 
-    def grant(self, step):
-        """Lets the child begin a step once it has the turn for it; the seconds that this takes."""
-        waited = self.limits.turns.begin(step)
-        self.waited[step] = self.waited.get(step, 0.0) + waited
+    def _go_on(self):
         with contextlib.suppress(BrokenPipeError, BlockingIOError):  # seen as the end of its results
             os.write(self.jobs, b"\n")
-        return waited
 
     def end(self):
         """Kills the process and everything it started; its status, or None if it had ended before."""
@@ -262,17 +257,17 @@ def _held(pid):
         return 0
 
 
-def _watched(child):
+def _watched(child, turns):
     """Reads until the child's job ends or breaks a limit. A child with one job ends with it."""
-    limits, heard = child.limits, 0
-    deadline, data, printed = time.monotonic() + limits.seconds * limits.waits, b"", 0
+    limits, began, data, printed = child.limits, time.monotonic(), b"", 0
     while not (child.stays and _is_whole(data)):
-        left = deadline - time.monotonic()
+        left = began + limits.seconds * limits.waits + turns.waited_s() - time.monotonic()
         if left <= 0:
             return data, "timed_out"
         if _held(child.pid) > limits.memory:
             return data, "too_much_memory"
-        ready = select.select([child.results, child.prints], [], [], min(left, _LOOK_S))[0]
+        look = TURN_LOOK_S if turns.pending is not None else _LOOK_S
+        ready = select.select([child.results, child.prints], [], [], min(left, look))[0]
         if child.prints in ready:
             printed += len(os.read(child.prints, 1 << 16))
             if printed > _MOST_PRINTED:
@@ -282,20 +277,9 @@ def _watched(child):
             data += piece
             if not piece or len(data) > _MOST_RESULT:
                 return data, "" if not piece else "too_much_output"
-        if limits.turns:
-            limits.turns.look()
-            deadline += sum(map(child.grant, _steps_in(data[heard:])))
-            heard = data.rfind(b"\n") + 1
+        if not turns.follow(data):
+            return data, "forged"
     return data, ""
-
-
-def _steps_in(data):
-    """Names of the steps in whole lines; a task may have written the lines."""
-    found = []
-    for line in data.split(b"\n")[:-1]:
-        with contextlib.suppress(ValueError, RecursionError, KeyError, TypeError):
-            found.append(str(json.loads(line)["step"]))
-    return found
 
 
 def _judged(said, why, status):

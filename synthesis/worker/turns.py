@@ -2,19 +2,19 @@
 # Turns on a GPU, by the machine's leases (runtime/device/lease.hpp): many work at a time, one measures alone.
 #
 # The lock of the device's file is shared for work and exclusive for a measurement. The lock of its first byte says that
-# a measurement goes on or waits; work waits then, so that measurements go first.
+# a measurement goes on or waits; work waits then, so that measurements go first. No call here waits: the worker watches
+# its child meanwhile. A sandbox waits in the kernel, so it comes before a measurement here.
 import contextlib
 import fcntl
+import json
 import os
-import signal
 import struct
 import time
 
 FOLDER = "/tmp/warpsmith-leases"
+TURN_LOOK_S = 0.005  # between two looks whether a turn is free
 _FREE, _ALONE = ("load", "start"), ("time",)  # steps that leave the GPU alone; steps that measure
-_MOST_HELD_S = 5.0  # a compiler mostly leaves the GPU alone, and a task that is measured for so long is too slow anyway
-_PATIENCE_S = 1200.0
-_LOOK_S = 0.005
+_PATIENCE_S = 600.0  # for one turn
 
 
 class Busy(Exception):
@@ -27,51 +27,90 @@ class Turns:
     def __init__(self, device, folder=FOLDER):
         """`device`: its name in leases."""
         self.path = f"{folder}/{device}.lock"
-        self.file, self.since = _opened(folder, self.path), None
+        self.file = _opened(folder, self.path)
 
-    def begin(self, step):
-        """Ends the turn before, and waits for the one that the step needs; the seconds of the wait. Raises Busy."""
-        self.end()
-        began = time.monotonic()
+    def try_begin(self, step):
+        """Whether the turn that the step needs was free, and is taken now. One that measures keeps others from new
+        turns from here on."""
         if step in _FREE:
-            return 0.0
-        self._take_alone() if step in _ALONE else self._take_share(began + _PATIENCE_S)
-        self.since = time.monotonic()
-        return self.since - began
+            return True
+        if step in _ALONE:
+            return self._first_byte(fcntl.F_WRLCK) and self._locked(fcntl.LOCK_EX)
+        return not self.is_wanted() and self._locked(fcntl.LOCK_SH)
 
-    def _take_alone(self):
-        with _within(_PATIENCE_S, Busy(f"{self.path}: not free for {_PATIENCE_S:.0f} s")):
-            fcntl.fcntl(self.file, fcntl.F_OFD_SETLKW, _first_byte(fcntl.F_WRLCK))
-            fcntl.flock(self.file, fcntl.LOCK_EX)
+    def _locked(self, kind):
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(self.file, kind | fcntl.LOCK_NB)
+            return True
+        return False
 
-    def _take_share(self, deadline):
-        while self.is_wanted() or not self._shared():
-            if time.monotonic() > deadline:
-                raise Busy(f"{self.path}: measurements follow each other for {_PATIENCE_S:.0f} s")
-            time.sleep(_LOOK_S)
-
-    def _shared(self):
-        try:
-            fcntl.flock(self.file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
+    def _first_byte(self, kind):
+        with contextlib.suppress(BlockingIOError, PermissionError):  # either may say that another process holds it
+            fcntl.fcntl(self.file, fcntl.F_OFD_SETLK, _first_byte(kind))
+            return True
+        return False
 
     def is_wanted(self):
         """Whether another process measures, or waits to."""
         found = fcntl.fcntl(self.file, fcntl.F_OFD_GETLK, _first_byte(fcntl.F_WRLCK))
         return struct.unpack_from("h", found)[0] != fcntl.F_UNLCK
 
-    def look(self):
-        """Ends a turn that takes long."""
-        if self.since is not None and time.monotonic() - self.since > _MOST_HELD_S:
-            self.end()
+    def end(self):
+        """Gives the turn back, or no longer waits for one."""
+        fcntl.flock(self.file, fcntl.LOCK_UN)
+        self._first_byte(fcntl.F_UNLCK)
+
+
+class Steps:
+    """The steps of one job. A child says each and waits; it is answered once the step has its turn, if it needs one."""
+
+    def __init__(self, turns, answer):
+        """`turns`: None where no step waits. `answer()` lets the child go on."""
+        self.turns, self.answer = turns, answer
+        self.waited, self.pending, self.heard = {}, None, 0
+
+    def follow(self, data):
+        """Takes in all that the child has said; False if it asks for a step before the last one began, which ours never
+        do. Raises Busy."""
+        if self.turns is None:
+            return True
+        said = _steps_in(data[self.heard:])
+        self.heard = data.rfind(b"\n") + 1
+        if len(said) + (self.pending is not None) > 1:
+            return False
+        if said:
+            self.turns.end()
+            self.pending, self.since = said[0], time.monotonic()
+        if self.pending is not None:
+            self._try_pending()
+        return True
+
+    def _try_pending(self):
+        seconds = time.monotonic() - self.since
+        if self.turns.try_begin(self.pending):
+            self.waited[self.pending] = self.waited.get(self.pending, 0.0) + seconds
+            self.pending = None
+            self.answer()
+        elif seconds > _PATIENCE_S:
+            raise Busy(f"{self.turns.path}: not free for {_PATIENCE_S:.0f} s")
+
+    def waited_s(self):
+        """Seconds of all waits of the job, up to now."""
+        return sum(self.waited.values()) + (time.monotonic() - self.since if self.pending is not None else 0.0)
 
     def end(self):
-        """Gives the turn back, if there is one."""
-        fcntl.flock(self.file, fcntl.LOCK_UN)
-        fcntl.fcntl(self.file, fcntl.F_OFD_SETLK, _first_byte(fcntl.F_UNLCK))
-        self.since = None
+        """Ends the last step's turn."""
+        if self.turns:
+            self.turns.end()
+
+
+def _steps_in(data):
+    """Names of the steps in whole lines; a task may have written the lines."""
+    found = []
+    for line in data.split(b"\n")[:-1]:
+        with contextlib.suppress(ValueError, RecursionError, KeyError, TypeError):
+            found.append(str(json.loads(line)["step"]))
+    return found
 
 
 def _first_byte(kind):
@@ -93,18 +132,3 @@ def _opened(folder, path):
         os.chmod(path, 0o666)  # despite the umask
         return file
     return os.open(path, flags)
-
-
-@contextlib.contextmanager
-def _within(seconds, error):
-    """Raises the error in a call that blocks for so long. For the main thread."""
-    def late(*_):
-        raise error
-
-    before = signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)

@@ -25,6 +25,17 @@ def said(steps):
     return work
 
 
+def asks_for_many(say):
+    """What a task may do that finds the descriptor of the results: asks for 2,000 turns, and takes memory."""
+    for descriptor in range(3, 64):
+        try:
+            os.write(descriptor, b'{"step": "time", "at": 1.0}\n' * 2000)
+        except OSError:
+            pass
+    held = b"x" * (200 << 20)
+    time.sleep(60 + len(held) * 0)
+
+
 class Case(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -45,56 +56,36 @@ class Case(unittest.TestCase):
 class TurnsTest(Case):
     def test_work_goes_on_side_by_side_and_a_measurement_alone(self):
         one, two, three = self.turns(), self.turns(), self.turns()
-        self.assertLess(one.begin("eager") + two.begin("outputs"), 1.0)
-        self.assertFalse(three.is_wanted())
-        self.later(0.1, one.end)
-        self.later(0.3, two.end)
-        self.assertGreater(three.begin("time"), 0.25)
+        self.assertTrue(one.try_begin("eager") and two.try_begin("outputs"))
+        self.assertFalse(three.is_wanted() or three.try_begin("time"))
         self.assertTrue(one.is_wanted())
-        self.later(0.2, three.end)
-        self.assertGreater(one.begin("eager"), 0.15)
+        one.end()
+        self.assertFalse(three.try_begin("time"))
+        two.end()
+        self.assertTrue(three.try_begin("time"))
+        self.assertFalse(one.try_begin("eager") or two.try_begin("time"))
+        three.end()
+        self.assertTrue(one.try_begin("eager"))
 
     def test_a_measurement_that_waits_goes_first(self):
         one, two, three = self.turns(), self.turns(), self.turns()
-        one.begin("eager")
-        order = []
-
-        def work():
-            two.begin("eager")
-            order.append("work")
-            two.end()
-
-        self.later(0.2, work)
-        self.later(0.5, one.end)
-        three.begin("time")
-        order.append("measurement")
-        time.sleep(0.1)
-        three.end()
-        time.sleep(0.1)
-        self.assertEqual(order, ["measurement", "work"])
-
-    def test_steps_without_the_gpu_wait_for_nobody(self):
-        one, two = self.turns(), self.turns()
-        one.begin("time")
-        self.assertEqual(two.begin("load"), 0.0)
-
-    def test_a_wait_has_an_end_that_names_the_lock(self):
-        one, two = self.turns(), self.turns()
-        one.begin("time")
-        with mock.patch.object(turns, "_PATIENCE_S", 0.1):
-            for step in ("eager", "time"):
-                with self.assertRaisesRegex(Busy, "leases/gpu-0.lock"):
-                    two.begin(step)
+        one.try_begin("eager")
+        self.assertFalse(two.try_begin("time") or three.try_begin("eager"))
         one.end()
-        self.assertLess(two.begin("time"), 1.0)
+        self.assertFalse(three.try_begin("eager"))
+        self.assertTrue(two.try_begin("time"))
 
-    def test_a_turn_that_takes_long_ends(self):
+    def test_a_measurement_that_waits_no_longer_lets_work_go_on(self):
+        one, two, three = self.turns(), self.turns(), self.turns()
+        one.try_begin("eager")
+        self.assertFalse(two.try_begin("time"))
+        two.end()
+        self.assertTrue(three.try_begin("eager"))
+
+    def test_steps_without_the_gpu_need_no_turn(self):
         one, two = self.turns(), self.turns()
-        one.begin("compile")
-        one.look()
-        with mock.patch.object(turns, "_MOST_HELD_S", 0.0):
-            one.look()
-        self.assertLess(two.begin("time"), 1.0)
+        one.try_begin("time")
+        self.assertTrue(two.try_begin("load"))
 
     def test_users_with_another_umask_share_the_file(self):
         before = os.umask(0o077)
@@ -105,14 +96,15 @@ class TurnsTest(Case):
 
 
 class ChildTest(Case):
+    def limits(self, seconds=5.0, memory=1 << 30):
+        return child.Limits(seconds=seconds, waits=1.0, memory=memory, turns=self.turns(), device="cuda", folder="/tmp")
+
     def run_child(self, steps, seconds=5.0):
-        own = self.turns()
-        limits = child.Limits(seconds=seconds, waits=1.0, memory=1 << 30, turns=own)
-        return child.run(said(steps), limits)
+        return child.run(said(steps), self.limits(seconds))
 
     def test_a_wait_counts_as_a_step_of_its_own_and_not_against_the_limit(self):
         other = self.turns()
-        other.begin("time")
+        other.try_begin("time")
         self.later(1.5, other.end)
         steps = [("load", 0.0), ("eager", 0.1), ("time", 0.1), ("compile", 0.1), ("time", 0.2)]
         done, steps = self.run_child(steps, 1.2)
@@ -121,16 +113,53 @@ class ChildTest(Case):
         self.assertAlmostEqual(steps["time"], 0.3, delta=0.15)
         self.assertLess(sum(steps.values()) - steps["turn"], 1.0)
 
-    def test_a_child_measures_while_nobody_works_and_leaves_nothing(self):
+    def test_a_child_measures_while_nothing_else_works_and_leaves_nothing(self):
         other = self.turns()
         seen = []
-        self.later(0.4, lambda: seen.append(other.is_wanted()))
+        self.later(0.6, lambda: seen.append(other.is_wanted()))
         self.run_child([("load", 0.1), ("time", 0.8)])
         self.assertEqual(seen, [True])
         self.assertFalse(other.is_wanted())
         with self.assertRaises(Rejected):
             self.run_child([("time", 9.0)], 0.3)
-        self.assertLess(other.begin("time"), 1.0)
+        self.assertTrue(other.try_begin("time"))
+
+    def test_a_wait_has_an_end_that_names_the_lock(self):
+        other = self.turns()
+        other.try_begin("time")
+        with mock.patch.object(turns, "_PATIENCE_S", 0.1):
+            for step in ("eager", "time"):
+                with self.assertRaisesRegex(Busy, "leases/gpu-0.lock"):
+                    self.run_child([(step, 0.0)])
+        other.end()
+        self.assertEqual(self.run_child([("time", 0.0)])[0], "done")
+
+    def test_limits_hold_while_a_child_waits_and_turns_that_no_step_needs_are_forged(self):
+        other = self.turns()
+        other.try_begin("time")
+        began = time.monotonic()
+        with self.assertRaises(Rejected) as refused:
+            child.run(asks_for_many, self.limits(memory=64 << 20))
+        self.assertIn(refused.exception.reason, ("forged", "too_much_memory"))
+        self.assertLess(time.monotonic() - began, 2.0)
+        other.end()
+        with self.assertRaises(Rejected) as refused:
+            child.run(asks_for_many, self.limits())
+        self.assertEqual(refused.exception.reason, "forged")
+
+    def test_memory_and_prints_are_limited_while_a_child_waits(self):
+        def greedy(text, held):
+            def work(say):
+                threading.Thread(target=lambda: (print("x" * text, flush=True), taken.append(b"x" * held))).start()
+                say("time")
+            return work
+
+        other, taken = self.turns(), []
+        other.try_begin("time")
+        for text, held, reason in ((1 << 17, 0, "too_much_output"), (0, 200 << 20, "too_much_memory")):
+            with self.assertRaises(Rejected) as refused:
+                child.run(greedy(text, held), self.limits(memory=64 << 20))
+            self.assertEqual(refused.exception.reason, reason)
 
 
 if __name__ == "__main__":
