@@ -34,6 +34,7 @@ class Limits(typing.NamedTuple):
     compiler: bool = False  # whether torch's compiler may start programs
     device: str = "cpu"
     turns: Turns | None = None  # of the GPU: each step waits for its own
+    free: tuple = ("compile",)  # steps that leave the GPU alone, and need no turn
 
 
 def _limit(limits):
@@ -153,7 +154,7 @@ class Child:
             _say(self.jobs, job)
         except (BrokenPipeError, BlockingIOError):
             pass  # seen as the end of its results, or as a job that does not end
-        turns = Steps(self.limits.turns, self._go_on)
+        turns = Steps(self.limits.turns, self.limits.free, self._go_on)
         try:
             data, why = _watched(self, turns)
             status = 0 if self.stays and _is_whole(data) else self.end()

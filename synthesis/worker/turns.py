@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Turns on a GPU, by the machine's leases (runtime/device/lease.hpp): many work at a time, one measures alone.
 #
-# The lock of the device's file is shared for work and exclusive for a measurement. The lock of its first byte says that
-# a measurement goes on or waits; work waits then, so that measurements go first. No call here waits: the worker watches
-# its child meanwhile. A sandbox waits in the kernel, so it comes before a measurement here.
+# The lock of the device's file is shared for work and exclusive for a measurement. The lock of its first byte says
+# that a measurement goes on or waits; work waits then, so that measurements go first. A turn lasts as long as its step,
+# whose limits bound it. No call here waits: the worker watches its child meanwhile. A sandbox waits in the kernel, so
+# it comes before a measurement here.
 import contextlib
 import fcntl
 import json
@@ -13,7 +14,7 @@ import time
 
 FOLDER = "/tmp/warpsmith-leases"
 TURN_LOOK_S = 0.005  # between two looks whether a turn is free
-_FREE, _ALONE = ("load", "start"), ("time",)  # steps that leave the GPU alone; steps that measure
+_ALONE = ("time",)  # steps that measure
 _PATIENCE_S = 600.0  # for one turn
 
 
@@ -32,8 +33,6 @@ class Turns:
     def try_begin(self, step):
         """Whether the turn that the step needs was free, and is taken now. One that measures keeps others from new
         turns from here on."""
-        if step in _FREE:
-            return True
         if step in _ALONE:
             return self._first_byte(fcntl.F_WRLCK) and self._locked(fcntl.LOCK_EX)
         return not self.is_wanted() and self._locked(fcntl.LOCK_SH)
@@ -46,13 +45,13 @@ class Turns:
 
     def _first_byte(self, kind):
         with contextlib.suppress(BlockingIOError, PermissionError):  # either may say that another process holds it
-            fcntl.fcntl(self.file, fcntl.F_OFD_SETLK, _first_byte(kind))
+            fcntl.fcntl(self.file, fcntl.F_OFD_SETLK, _region(kind))
             return True
         return False
 
     def is_wanted(self):
         """Whether another process measures, or waits to."""
-        found = fcntl.fcntl(self.file, fcntl.F_OFD_GETLK, _first_byte(fcntl.F_WRLCK))
+        found = fcntl.fcntl(self.file, fcntl.F_OFD_GETLK, _region(fcntl.F_WRLCK))
         return struct.unpack_from("h", found)[0] != fcntl.F_UNLCK
 
     def end(self):
@@ -64,9 +63,9 @@ class Turns:
 class Steps:
     """The steps of one job. A child says each and waits; it is answered once the step has its turn, if it needs one."""
 
-    def __init__(self, turns, answer):
-        """`turns`: None where no step waits. `answer()` lets the child go on."""
-        self.turns, self.answer = turns, answer
+    def __init__(self, turns, free, answer):
+        """`turns`: None where no step waits. `free`: steps that need no turn. `answer()` lets the child go on."""
+        self.turns, self.free, self.answer = turns, free, answer
         self.waited, self.pending, self.heard = {}, None, 0
 
     def follow(self, data):
@@ -87,7 +86,7 @@ class Steps:
 
     def _try_pending(self):
         seconds = time.monotonic() - self.since
-        if self.turns.try_begin(self.pending):
+        if self.pending in self.free or self.turns.try_begin(self.pending):
             self.waited[self.pending] = self.waited.get(self.pending, 0.0) + seconds
             self.pending = None
             self.answer()
@@ -113,8 +112,8 @@ def _steps_in(data):
     return found
 
 
-def _first_byte(kind):
-    """`struct flock`: kind, from the file's begin, start, length, no process."""
+def _region(kind):
+    """`struct flock` of the first byte: kind, from the file's begin, start, length, no process."""
     return struct.pack("hhqqi4x", kind, os.SEEK_SET, 0, 1, 0)
 
 

@@ -178,8 +178,10 @@ class Worker:
         if compiles:
             limits = limits._replace(folder=self.folder, compiler=self.settings["compile"] == "inductor",
                                      seconds=2 * limits.seconds)
-        patient = self.settings["device"] == "cpu" and not foreign
-        return limits._replace(waits=_WAITS) if patient else limits
+        if foreign:
+            return limits
+        patient = {"waits": _WAITS} if self.settings["device"] == "cpu" else {}
+        return limits._replace(free=(*limits.free, "load"), **patient)  # its text only defines things
 
 
 _RUN = {"operators": list, "shapes": list, "used": list, "eager_ms": float, "roofline_ms": float}

@@ -34,6 +34,34 @@ class WorkerTest(Case):
             self.assertEqual(found._limits(foreign, True).turns.path, f"{self.folder}/leases/gpu-test.lock")
 
 
+    def test_a_stranger_s_text_is_loaded_in_a_turn_since_it_may_use_the_gpu(self):
+        found = self.worker()
+        self.assertEqual(found._limits(True, False).free, ("compile",))
+        self.assertEqual(found._limits(False, True).free, ("compile", "load"))
+
+
+class CompilerTest(unittest.TestCase):
+    def evaluation(self, forward):
+        self.addCleanup(torch._dynamo.reset)
+        self.steps = []
+        return Evaluation(program(forward), (), SETTINGS, self.steps.append)
+
+    def test_what_a_compiler_made_is_launched_behind_its_step(self):
+        self.evaluation("return F.gelu(x).cumsum(-1)").run_compiled()
+        self.assertEqual(self.steps, ["load", "check", "compile", "check", "time"])
+
+    def test_each_part_of_a_graph_that_breaks_is_launched_behind_its_step(self):
+        self.evaluation("y = F.gelu(x)\ntorch._dynamo.graph_break()\nreturn y.cumsum(-1)").run_compiled()
+        self.assertEqual(self.steps, ["load", "check", *2 * ["compile", "check"], "time"])
+
+    def test_a_compiler_that_runs_again_while_a_call_is_timed_leads_back_to_that(self):
+        evaluation = self.evaluation("return x.exp()")
+        evaluation.begin("time")
+        with mock.patch.object(torch._dynamo, "lookup_backend", return_value=lambda graph, inputs: graph):
+            evaluation._compiler()("graph", [])
+        self.assertEqual(self.steps, ["load", "time", "compile", "time"])
+
+
 class EvaluationTest(unittest.TestCase):
     def evaluation(self, **settings):
         self.steps = []

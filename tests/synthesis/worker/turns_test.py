@@ -82,11 +82,6 @@ class TurnsTest(Case):
         two.end()
         self.assertTrue(three.try_begin("eager"))
 
-    def test_steps_without_the_gpu_need_no_turn(self):
-        one, two = self.turns(), self.turns()
-        one.try_begin("time")
-        self.assertTrue(two.try_begin("load"))
-
     def test_users_with_another_umask_share_the_file(self):
         before = os.umask(0o077)
         self.addCleanup(os.umask, before)
@@ -106,7 +101,7 @@ class ChildTest(Case):
         other = self.turns()
         other.try_begin("time")
         self.later(1.5, other.end)
-        steps = [("load", 0.0), ("eager", 0.1), ("time", 0.1), ("compile", 0.1), ("time", 0.2)]
+        steps = [("compile", 0.0), ("eager", 0.1), ("time", 0.1), ("compile", 0.1), ("time", 0.2)]
         done, steps = self.run_child(steps, 1.2)
         self.assertEqual(done, "done")
         self.assertGreater(steps["turn"], 1.0)
@@ -117,12 +112,27 @@ class ChildTest(Case):
         other = self.turns()
         seen = []
         self.later(0.6, lambda: seen.append(other.is_wanted()))
-        self.run_child([("load", 0.1), ("time", 0.8)])
+        self.run_child([("eager", 0.1), ("time", 0.8)])
         self.assertEqual(seen, [True])
         self.assertFalse(other.is_wanted())
         with self.assertRaises(Rejected):
             self.run_child([("time", 9.0)], 0.3)
         self.assertTrue(other.try_begin("time"))
+
+    def test_a_compiler_holds_no_turn_and_what_it_made_waits_for_one(self):
+        other, began = self.turns(), []
+        self.later(0.3, lambda: began.append(other.try_begin("time")))
+        self.later(1.5, other.end)
+        _, steps = self.run_child([("check", 0.1), ("compile", 0.8), ("check", 0.1)])
+        self.assertEqual(began, [True], "measured while the compiler works")
+        self.assertGreater(steps["turn"], 0.2)
+        self.assertLess(steps["check"], 0.6)
+
+    def test_a_turn_lasts_as_long_as_its_step(self):
+        other, seen = self.turns(), []
+        self.later(1.0, lambda: seen.append(other.try_begin("time")))
+        self.run_child([("eager", 1.5)])
+        self.assertEqual(seen, [False])
 
     def test_a_wait_has_an_end_that_names_the_lock(self):
         other = self.turns()
@@ -156,9 +166,10 @@ class ChildTest(Case):
 
         other, taken = self.turns(), []
         other.try_begin("time")
+        memory = child._held(os.getpid()) + (64 << 20)
         for text, held, reason in ((1 << 17, 0, "too_much_output"), (0, 200 << 20, "too_much_memory")):
             with self.assertRaises(Rejected) as refused:
-                child.run(greedy(text, held), self.limits(memory=64 << 20))
+                child.run(greedy(text, held), self.limits(memory=memory))
             self.assertEqual(refused.exception.reason, reason)
 
 
