@@ -150,15 +150,23 @@ void ComposerState::take(const std::string& answer) {
 }
 
 /// A worker that ends with a candidate counts as that candidate's fault, unless it never became
-/// ready or none answers any more.
+/// ready, the GPU was not free, or none answers any more.
 void ComposerState::worker_ended(const Error& why) {
   if (is_away()) return node_lost(why);
   worker_.reset();
   end_question();
   if (why.code == ErrorCode::unsupported) return give_up(why);
+  if (why.code == ErrorCode::capacity) return give_back(why);
   if (!ready_ || ++deaths_ == most_deaths) throw ActorFailure(why);
   log::warn(label() + ": candidate " + std::to_string(work_->index) + ": " + why.message);
   deliver({.index = work_->index, .reason = "died", .detail = why.message.substr(0, 300)});
+}
+
+/// The candidate under way is composed again later, here or elsewhere.
+void ComposerState::give_back(const Error& why) {
+  log::warn(label() + ": " + why.message);
+  work_->promise.deliver(to_caf({why.code, label() + ": " + why.message}));
+  work_.reset();
 }
 
 void ComposerState::give_up(const Error& why) {

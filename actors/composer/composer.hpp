@@ -77,6 +77,7 @@ class ComposerState : public ActorState {
   void go_on();
   void tell_worker(const std::string& message);
   void heard(const std::string& message);
+  void give_back(const Error& why);
   void give_up(const Error& why);
   void ask_policy(const std::string& prompt);
   void policy_failed(const std::string& why);

@@ -11,12 +11,19 @@ namespace {
 
 constexpr int socket_in_child = 3;
 constexpr int refused_status = 2;                       // of serve.py
+constexpr int busy_status = 75;                         // the same; turns.py
 constexpr std::chrono::seconds frame_within{10};        // its rest follows its first byte at once
 constexpr std::chrono::milliseconds ends_within{5000};  // so that its exit status is known
 
 bool is_readable(int fd) {
   pollfd waiting{fd, POLLIN, 0};
   return poll(&waiting, 1, 0) > 0;
+}
+
+ErrorCode meaning_of(const ChildExit& exit) {
+  if (exit.exit_code == refused_status) return ErrorCode::unsupported;
+  if (exit.exit_code == busy_status) return ErrorCode::capacity;
+  return ErrorCode::process_failed;
 }
 
 Result<void> send(FrameSocket& socket, const std::string& text) {
@@ -61,8 +68,7 @@ Error ComposingWorker::ended() {
   const ChildExit exit = child_.wait(Deadline::after(ends_within));
   const std::string how = exit.signal != 0 ? "signal " + std::to_string(exit.signal)
                                            : "exit status " + std::to_string(exit.exit_code);
-  return {exit.exit_code == refused_status ? ErrorCode::unsupported : ErrorCode::process_failed,
-          "the composing worker ended with " + how + ": " + last_line(exit.err)};
+  return {meaning_of(exit), "the composing worker ended with " + how + ": " + last_line(exit.err)};
 }
 
 }  // namespace warpsmith::actors

@@ -29,7 +29,7 @@ class ComposingWorker {
   Result<void> tell(const std::string& message);
   /// A message that has arrived; empty: not yet. `process_failed` with the end of its
   /// standard error when the process has ended; `unsupported` when the machine of its worker
-  /// refused the run, which it would do again.
+  /// refused the run, which it would do again; `capacity` when the GPU was not free for long.
   Result<std::optional<std::string>> answer();
 
  private:

@@ -17,6 +17,7 @@ import environments
 import gpus
 import seeds as tables
 from owned_folder import OwnedFolder
+from turns import NOT_FREE
 
 ALIVE_S = 5.0
 _ANSWER_S = 1800.0  # after which the worker counts as dead
@@ -26,6 +27,10 @@ _FILES = {"seeds": "seeds.json", "against": "against.jsonl"}
 
 class Refused(Exception):
     """This machine cannot work for the run; the text says why."""
+
+
+class _NotFree(Exception):
+    """The GPU was not free. Another worker of the run gets the candidate."""
 
 
 def _send(value):
@@ -160,6 +165,8 @@ class _Node:
             return _send(record)
         self.deaths += 1
         self.worker.end()
+        if self.worker.process.returncode == NOT_FREE:
+            raise _NotFree
         if record["index"] is None or self.deaths == _MOST_DEATHS:
             raise Refused(f"{self.deaths} workers ended in a row, the last with exit status "
                           f"{self.worker.process.returncode}")
@@ -175,6 +182,8 @@ def serve(gpu):
         print(f"synth worker: {error}", file=sys.stderr, flush=True)
         _send({"refused": str(error)})
         return 2
+    except _NotFree:
+        return NOT_FREE  # the worker has said why
     except BrokenPipeError:
         print("synth worker: the run has gone", file=sys.stderr, flush=True)
         return 3

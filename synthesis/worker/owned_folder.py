@@ -59,6 +59,9 @@ class OwnedFolder:
         self.cleanup()
 
     def cleanup(self):
-        """Removes the folder with all that is in it."""
+        """Removes the folder with all that is in it. May be called again."""
+        if self._lock is None:
+            return
         shutil.rmtree(self._whole, ignore_errors=True)
         os.close(self._lock)
+        self._lock = None

@@ -14,6 +14,7 @@ import time
 import environments
 from owned_folder import OwnedFolder
 from remote import Remote, news
+from turns import NOT_FREE
 
 _AHEAD = 64  # candidates per worker that may wait for an earlier one, whose compiler may take minutes
 _PROGRESS_S = 10.0
@@ -181,6 +182,8 @@ class Pipeline:
             return self.say(process.loss())
         process.end()
         processes.remove(process)
+        if process.process.returncode == NOT_FREE:
+            raise GaveUp("a GPU was not free for long; once it is, the same command goes on")
         if not process.answered:
             self._start_failed(process, why)
         elif process.index is not None:

@@ -44,6 +44,7 @@ class Remote:
         self.calls = 0  # that ended before it was ready in one
         self.seen = None  # when a worker last spoke; None: never
         self.fault, self.why = "", "is being called"  # of this connection; how the last one ended
+        self.status = None  # the exit status of the last one's command; None: it had none soon
         self.refused = self.gone = False  # whether it refuses the run; whether it is given up
 
     def start(self):
@@ -111,6 +112,7 @@ class Remote:
         (index, row)."""
         left = None if self.index is None else (self.index, self.row)
         self.why = self.fault or self._ending()
+        self.status = self.connection.process.returncode
         self.end()
         self.calls += self.seen is None
         self.gone = self.refused or self._missed()

@@ -2,7 +2,7 @@
 # Composes for the engine: one candidate per request, through a socket of frames (descriptor 3). With a `node` in the
 # settings, a worker on another machine does the work, and this process ends when that is lost, with exit status 2 where
 # the machine refuses the run. With `llm`, a language model writes the candidates (writing.py), and the worker is a
-# process apart; exit status 2 says that the model will write no more.
+# process apart; exit status 2 says that the model will write no more. Exit status 75 says that the GPU was not free.
 #
 # The first frame holds the settings, and the first answer says that they are in force. A frame is u32 magic, u32 0,
 # u64 length, then JSON. The engine sends {"index": n} and gets a record. Before it, a language model's candidate may
@@ -24,7 +24,7 @@ import seeds as tables
 from pipeline import GaveUp
 from preparation import Failed, prepare
 from remote import Remote
-from turns import Busy
+from turns import NOT_FREE, Busy
 from writing import Writer
 
 _MAGIC, _HEADER = 0x314D5246, struct.Struct("<IIQ")
@@ -89,7 +89,7 @@ class _Away:
     def _end(self):
         self.node.lose()
         print(f"serve: {self.node.command}: {self.node.why}", file=sys.stderr, flush=True)
-        sys.exit(_REFUSED if self.node.refused else 1)
+        sys.exit(_REFUSED if self.node.refused else NOT_FREE if self.node.status == NOT_FREE else 1)
 
     def record(self, index, row):
         while select.select([self.node.output], [], [], 0)[0]:
@@ -134,7 +134,8 @@ def _answer(worker, writer, index):
         print(f"serve: synthesis.compose: {error}", file=sys.stderr, flush=True)
         sys.exit(_REFUSED)
     except Busy as error:
-        sys.exit(f"serve: {error}")
+        print(f"serve: {error}", file=sys.stderr, flush=True)
+        sys.exit(NOT_FREE)
     if not record["reason"]:
         record["row"]["id"] = task_id(record["row"])
     return record

@@ -14,8 +14,9 @@ import time
 
 FOLDER = "/tmp/warpsmith-leases"
 TURN_LOOK_S = 0.005  # between two looks whether a turn is free
+NOT_FREE = 75  # EX_TEMPFAIL, the exit status of a worker whose GPU was not free; actors/composer has it, too
+PATIENCE_S = 600.0  # for all turns of a candidate: with its limits less than what a run gives a worker for an answer
 _ALONE = ("time",)  # steps that measure
-_PATIENCE_S = 600.0  # for one turn
 
 
 class Busy(Exception):
@@ -27,8 +28,17 @@ class Turns:
 
     def __init__(self, device, folder=FOLDER):
         """`device`: its name in leases."""
-        self.path = f"{folder}/{device}.lock"
+        self.path, self.waited = f"{folder}/{device}.lock", 0.0
         self.file = _opened(folder, self.path)
+
+    def renew(self):
+        """The waits of the next candidate count anew."""
+        self.waited = 0.0
+
+    def check_patience(self, seconds):
+        """Raises Busy where the candidate has waited for too long, with this wait."""
+        if self.waited + seconds > PATIENCE_S:
+            raise Busy(f"{self.path}: not free while a candidate waited for {PATIENCE_S:.0f} s in all")
 
     def try_begin(self, step):
         """Whether the turn that the step needs was free, and is taken now. One that measures keeps others from new
@@ -88,10 +98,11 @@ class Steps:
         seconds = time.monotonic() - self.since
         if self.pending in self.free or self.turns.try_begin(self.pending):
             self.waited[self.pending] = self.waited.get(self.pending, 0.0) + seconds
+            self.turns.waited += seconds
             self.pending = None
             self.answer()
-        elif seconds > _PATIENCE_S:
-            raise Busy(f"{self.turns.path}: not free for {_PATIENCE_S:.0f} s")
+        else:
+            self.turns.check_patience(seconds)
 
     def waited_s(self):
         """Seconds of all waits of the job, up to now."""

@@ -27,7 +27,7 @@ from resident import Resident, empty
 from seeds import from_json
 from similarity import FLOOR
 from syntax import model_tokens, normalised_hash, parsed
-from turns import Busy, Turns
+from turns import NOT_FREE, Busy, Turns
 
 _TEMPORARY_BYTES = 1 << 29
 _WAITS = 8.0  # wall time that a composed task may take, as a multiple of its CPU time
@@ -90,6 +90,8 @@ class Worker:
         """What became of the candidate with that index. The `hash` of a rejected one that has one tells the run whether
         it repeats an accepted task, of which this worker may not know."""
         watch, found = Stopwatch(), {"index": index, "reason": None}
+        if self.limits.turns:
+            self.limits.turns.renew()
         try:
             candidate = watch.timed("compose", self._candidate, index, row)
             row = self._accepted(candidate, watch, found)
@@ -239,7 +241,8 @@ def main():
             sys.stdout.write(json.dumps(worker.record(job["index"], job["row"])) + "\n")
             sys.stdout.flush()
     except Busy as error:
-        sys.exit(f"worker: {error}")
+        print(f"worker: {error}", file=sys.stderr, flush=True)
+        sys.exit(NOT_FREE)
 
 
 if __name__ == "__main__":

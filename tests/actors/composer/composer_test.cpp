@@ -151,6 +151,21 @@ TEST_F(ComposerTest, AWorkerHereThatDiesCountsAsTheCandidatesFault) {
   EXPECT_EQ(composed(8)->reason, "too_fast");
 }
 
+TEST_F(ComposerTest, GivesTheCandidateBackWhenTheGpuIsNotFree) {
+  with_worker(worker_preamble +
+              std::string{"receive()\nprint('gpu-0.lock: not free', file=sys.stderr)\n"
+                          "sys.exit(75)\n"});
+  start();
+  for (uint64_t index = 7; index < 12; ++index) {  // more than deaths in a row that end an actor
+    const auto busy = composed(index);
+    ASSERT_FALSE(busy);
+    EXPECT_EQ(busy.error().code, ErrorCode::capacity);
+    EXPECT_EQ(busy.error().message,
+              "composer-1: the composing worker ended with exit status 75: gpu-0.lock: not free");
+  }
+  EXPECT_EQ(phase(), "idle");
+}
+
 TEST_F(ComposerTest, ComposesNoMoreWhenItsWorkerSaysThatNothingFollows) {
   with_worker(worker_preamble +
               std::string{"receive()\nprint('status 401', file=sys.stderr)\nsys.exit(2)\n"});

@@ -181,6 +181,32 @@ class NodesTest(Case):
                 process.give(index, None, hashes)
         self.assertEqual((sum(heard, []), heard[-1]), (hashes, []))
 
+    def without_a_gpu(self):
+        """PYTHONPATH for workers whose GPU is not free."""
+        (self.folder / "torch.py").write_text("import sys\nprint('gpu-0.lock: not free', file=sys.stderr)\n"
+                                              "sys.exit(75)\n")
+        return str(self.folder)
+
+    def test_a_gpu_that_is_not_free_ends_the_run_and_rejects_nothing(self):
+        with mock.patch.dict(os.environ, {"PYTHONPATH": self.without_a_gpu()}):
+            done = command("--cache", self.folder, *self.arguments("busy", 2), timeout=240)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("gpu-0.lock: not free", done.stderr)
+        self.assertIn("synth: a GPU was not free for long; once it is, the same command goes on", done.stderr)
+        self.assertEqual(len((self.folder / "busy/journal.jsonl").read_text().splitlines()), 1, "the settings alone")
+
+    def test_a_node_whose_gpu_is_not_free_gives_its_candidate_back(self):
+        node = self.called(f"PYTHONPATH='{self.without_a_gpu()}' {NODE}", self.settings())
+        while not node.ready:
+            node.records()
+        node.give(4, None)
+        found = []
+        while found == []:
+            found = node.records()
+        self.assertIsNone(found)
+        self.assertEqual(node.lose(), (4, None))
+        self.assertIn("ended with exit status 75: gpu-0.lock: not free; it is called again in 1 s", node.loss())
+
     def test_signs_of_life_are_no_records(self):
         said = "echo '{\"ready\": {}}'; echo '{\"alive\": true}'; echo '{\"index\": 2}'"
         node = self.called(f"{said}; cat > /dev/null; true", self.settings())

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What a worker does on a GPU and not on a CPU, as far as that shows without one.
+import io
 import os
 import unittest
 from unittest import mock
@@ -7,6 +8,8 @@ from unittest import mock
 from support import SETTINGS, Case, program, tables
 
 import gpus
+import node
+import pipeline
 import torch
 import turns
 import worker
@@ -38,6 +41,27 @@ class WorkerTest(Case):
         found = self.worker()
         self.assertEqual(found._limits(True, False).free, ("compile",))
         self.assertEqual(found._limits(False, True).free, ("compile", "load"))
+
+
+    def test_a_candidate_that_waits_for_the_gpu_ends_before_the_run_counts_its_worker_as_lost(self):
+        limits = [self.worker()._limits(True, compiles) for compiles in (False, True)]
+        longest = turns.PATIENCE_S + sum(limit.seconds * limit.waits for limit in limits)
+        self.assertLess(longest, min(pipeline._ANSWER_S, node._ANSWER_S))
+
+    def test_each_candidate_has_all_the_patience(self):
+        found = self.worker()
+        found.limits.turns.waited = 500.0
+        found.record(0, {"code": None, "problem": "none"})
+        self.assertEqual(found.limits.turns.waited, 0.0)
+
+    def test_a_gpu_that_is_not_free_ends_it_with_a_status_of_its_own(self):
+        found = mock.Mock(**{"record.side_effect": turns.Busy("gpu-0.lock: not free")})
+        given = io.StringIO('{}\n{"index": 0, "row": null, "hashes": []}\n')
+        with mock.patch.object(worker, "ready", return_value=found), mock.patch.object(worker.sys, "stdin", given), \
+                mock.patch.object(worker.sys, "stderr", io.StringIO()) as said:
+            with self.assertRaises(SystemExit) as ended:
+                worker.main()
+        self.assertEqual((ended.exception.code, said.getvalue()), (turns.NOT_FREE, "worker: gpu-0.lock: not free\n"))
 
 
 class CompilerTest(unittest.TestCase):

@@ -145,6 +145,14 @@ class ServeTest(Case):
         self.assertRegex(server.process.communicate(timeout=240)[1], "head -n 1: ended with exit status 0")
         self.assertEqual(server.process.returncode, 1)
 
+    def test_it_tells_that_the_gpu_of_its_worker_apart_is_not_free(self):
+        server = self.server()
+        server.send(self.settings() | {"node": "echo '{\"ready\": {}}'; echo 'not free' >&2; read line; exit 75"})
+        server.receive()
+        server.send({"index": 0})
+        self.assertRegex(server.process.communicate(timeout=240)[1], "exit status 75: not free\n$")
+        self.assertEqual(server.process.returncode, 75)
+
     def test_it_names_a_node_that_cannot_be_reached_and_one_that_refuses(self):
         for node, status, words in (("nonesuch x", 1, "serve: nonesuch x: ended with exit status 127: .*not found\n$"),
                                     ("echo '{\"refused\": \"no GPU\"}'", 2, "refuses the run: no GPU\n$")):

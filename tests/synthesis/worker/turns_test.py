@@ -137,12 +137,33 @@ class ChildTest(Case):
     def test_a_wait_has_an_end_that_names_the_lock(self):
         other = self.turns()
         other.try_begin("time")
-        with mock.patch.object(turns, "_PATIENCE_S", 0.1):
+        with mock.patch.object(turns, "PATIENCE_S", 0.1):
             for step in ("eager", "time"):
                 with self.assertRaisesRegex(Busy, "leases/gpu-0.lock"):
                     self.run_child([(step, 0.0)])
         other.end()
         self.assertEqual(self.run_child([("time", 0.0)])[0], "done")
+
+    def test_the_waits_of_a_candidate_have_an_end_together(self):
+        other, limits = self.turns(), self.limits()
+
+        def end_after_a_wait():
+            while not other.is_wanted():
+                time.sleep(0.01)
+            time.sleep(0.6)
+            other.end()
+
+        def wait():
+            other.try_begin("eager")
+            self.later(0.0, end_after_a_wait)
+            return child.run(said([("time", 0.0)]), limits)[0]
+
+        with mock.patch.object(turns, "PATIENCE_S", 1.6):
+            self.assertEqual([wait(), wait()], ["done"] * 2)
+            with self.assertRaises(Busy):
+                wait()
+            limits.turns.renew()
+            self.assertEqual(wait(), "done")
 
     def test_limits_hold_while_a_child_waits_and_turns_that_no_step_needs_are_forged(self):
         other = self.turns()
