@@ -4,8 +4,8 @@ import collections
 
 from reasons import REASONS
 
-STEPS = ("compose", "parse", "hash", "similarity", "load", "eager", "determinism", "outputs", "time", "compile",
-         "ingest")
+STEPS = ("compose", "parse", "hash", "similarity", "load", "start", "eager", "determinism", "outputs", "time", "check",
+         "compile", "turn", "ingest")  # start and turn: on a GPU
 
 
 class Funnel:

@@ -246,6 +246,14 @@ class FeedTest(unittest.TestCase):
         self.assertEqual((self.run_.funnel.accepted, self.taken), (2, [0, 1, 2, 3, 4]))
 
 
+class FunnelTest(unittest.TestCase):
+    def test_it_writes_the_seconds_of_all_steps_also_those_of_a_gpu(self):
+        steps = {"start": 1.0, "eager": 2.0, "check": 3.0, "turn": 4.0}
+        funnel = Funnel()
+        funnel.add({"index": 0, "reason": "too_fast", "steps": steps})
+        self.assertEqual(funnel.as_dict()["seconds"], steps)
+
+
 class StoreTest(unittest.TestCase):
     def test_names_end_with_the_hash_however_long_the_operators_are(self):
         name = task_id({"ops": ["torch." + "x" * 50] * 5, "hash": "0123456789abcdef"})
