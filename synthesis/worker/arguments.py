@@ -8,6 +8,7 @@ import urllib.parse
 
 import environments
 import rows as foreign
+import windows
 from remote import MOST_AWAY_S
 from shares import SHARES
 
@@ -20,7 +21,6 @@ _EXAMPLES = """Without a command it composes. Examples:
   ssh HOST warpsmith synth worker                      work for a run elsewhere (its --node)
   warpsmith synth crawl --list                         show the operators
 Exit codes: 0 done, 1 a sampled row failed, 2 bad input, 3 infrastructure, 130 interrupted."""
-_WINDOWS = {"cpu": (0.05, 20.0), "cuda": (1.0, 100.0)}
 
 
 def _cache_folder():
@@ -47,7 +47,7 @@ def _text_of(shares):
 
 
 def _windows(end):
-    return f"{_WINDOWS['cpu'][end]:g} on a CPU, {_WINDOWS['cuda'][end]:g} on a GPU"
+    return f"{windows.usual('cpu')[end]:g} on a CPU, {windows.usual('cuda')[end]:g} on a GPU"
 
 
 def _url(text):
@@ -174,9 +174,9 @@ def check(options):
         foreign.check(options.source)
     else:
         _check_composer(options)
-    low, high = window(options)
-    if low >= high:
-        raise foreign.Unreadable(f"--min-ms {low:g} is not below --max-ms {high:g}")
+    composed = options.command == "synth" and options.composer == "rules"
+    if wrong := windows.complaint(window(options), composed and options.device == "cuda"):
+        raise foreign.Unreadable(wrong)
 
 
 def _check_gpus(gpus):
@@ -211,10 +211,5 @@ def _check_composer(options):
 
 def window(options):
     """The least and the most milliseconds of one call."""
-    low, high = window_of(options.device)
+    low, high = windows.usual(options.device)
     return [options.min_ms or low, options.max_ms or high]
-
-
-def window_of(device):
-    """The same where nothing is said."""
-    return list(_WINDOWS[device])

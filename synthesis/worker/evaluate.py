@@ -15,13 +15,13 @@ from cost import Survey, estimate_ms, roofline_ms
 from outputs import check_informative, check_values, flat, same
 from reasons import Rejected
 from used import Calls, unused
+from windows import WITHIN
 
 _DETERMINISTIC = {"cpu": 0.0, "cuda": 1e-5}  # sums by atomic additions are honest
 _COMPILED = 1e-3
 _TRACKED = 1e-3  # while calls are tracked, torch computes whole layers by other operators than otherwise
 _TIMED, _TIMED_S = 7, 0.1
 _TIMED_LEAST = 3  # calls, however long they take: a machine that stands still must not decide
-_WITHIN = 1.25  # so far within the window composed tasks stay on a GPU, since they are measured again elsewhere
 _FAR_OFF = 64  # no estimate of an honest task errs by so much (docs/synthesis.md, Figures)
 
 
@@ -213,7 +213,7 @@ class Evaluation:
         typical, least, thread = self._times_ms(lambda: self.model(*self.sample))
         low, high = self.settings["window"]
         if self.device == "cuda" and not self.settings["foreign"]:
-            low, high = low * _WITHIN, high / _WITHIN
+            low, high = low * WITHIN, high / WITHIN
         if self.device == "cpu":
             deciding = thread if self.settings["foreign"] else estimate_ms(self.cost, self.device)
             _check_within(low, deciding, high)

@@ -21,6 +21,7 @@ import time
 import arguments
 import environments
 import seeds as tables
+import windows
 from pipeline import GaveUp
 from preparation import Failed, prepare
 from remote import Remote
@@ -111,10 +112,18 @@ def _shares(text):
 
 def _completed(settings):
     """Everything that a worker needs. The engine leaves out what is not set."""
-    window = settings.get("window") or arguments.window_of(settings["device"])
+    window = settings.get("window") or windows.usual(settings["device"])
     return {**settings, "against": _prepare(settings), "window": window, "compile": settings.get("compile", "none"),
             "shares": _shares(settings.get("shares")),
             "seeds": str(pathlib.Path(settings["cache"]) / tables.file_name())}
+
+
+def _check_window(settings):
+    """Ends this process where no composed task can lie in the window."""
+    names = [f"synthesis.compose.{end}_ms" for end in ("min", "max")]
+    if wrong := windows.complaint(settings["window"], settings["device"] == "cuda", *names):
+        print(f"serve: {wrong}", file=sys.stderr, flush=True)
+        sys.exit(_REFUSED)
 
 
 def _apart(settings, hides_key):
@@ -154,6 +163,8 @@ def main():
     if writer:
         writer.begin(tables.from_json(pathlib.Path(settings["seeds"]).read_text()), settings)
         settings = _apart(settings, hides_key="key_env" in given)
+    else:
+        _check_window(settings)
     if "node" in settings:
         found = _Away(settings)
     else:

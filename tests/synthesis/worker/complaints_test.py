@@ -20,6 +20,9 @@ class ComplaintsTest(Case):
 
     def test_bad_arguments(self):
         self.assertIn("not below", self.complaint(*self.arguments("a", 1, more=["--min-ms", "5", "--max-ms", "4"])))
+        narrow = ["--device", "cuda", "--min-ms", "1", "--max-ms", "1.5"]
+        self.assertIn("--min-ms 1, --max-ms 1.5: expected --max-ms above 1.5625 × --min-ms on a GPU",
+                      self.complaint(*self.arguments("a", 1, more=narrow)))
         self.assertIn("shares of 1 to 5", self.complaint(*self.arguments("a", 1, more=["--shares", "9=1"])))
         self.assertIn("no such folder", self.complaint(*self.arguments("a", 1, more=["--against", "/none"])))
         self.assertIn("--workers 0 needs a --node that works", self.complaint(*self.arguments("a", 0)))

@@ -124,6 +124,14 @@ class ServeTest(Case):
             server.send(self.settings() | {"shares": text})
             self.assertIn(f"serve: synthesis.compose.shares: {complaint}", server.process.communicate(timeout=240)[1])
 
+    def test_a_window_in_which_no_composed_task_can_lie_on_a_gpu_is_refused(self):
+        server = self.server()
+        server.send(self.settings() | {"device": "cuda", "window": [1.0, 1.5]})
+        self.assertEqual(server.process.communicate(timeout=240)[1],
+                         "serve: synthesis.compose.min_ms 1, synthesis.compose.max_ms 1.5: expected "
+                         "synthesis.compose.max_ms above 1.5625 × synthesis.compose.min_ms on a GPU\n")
+        self.assertEqual(server.process.returncode, 2)
+
     def test_a_worker_on_a_node_answers_the_same(self):
         answers = []
         for more in ({}, {"node": NODE}):
