@@ -30,6 +30,7 @@ class Turns:
         """`device`: its name in leases."""
         self.path, self.waited = f"{folder}/{device}.lock", 0.0
         self.file = _opened(folder, self.path)
+        os.utime(self.file)  # keeps cleaners of temporary folders away: others would not find a removed file
 
     def renew(self):
         """The waits of the next candidate count anew."""

@@ -82,6 +82,12 @@ class TurnsTest(Case):
         two.end()
         self.assertTrue(three.try_begin("eager"))
 
+    def test_a_file_in_use_is_not_old(self):
+        path = self.turns().path
+        os.utime(path, (0, 0))
+        self.turns()
+        self.assertGreater(os.stat(path).st_mtime, 0)
+
     def test_users_with_another_umask_share_the_file(self):
         before = os.umask(0o077)
         self.addCleanup(os.umask, before)

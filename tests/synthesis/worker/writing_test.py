@@ -78,7 +78,7 @@ class PolicyTest(WritingCase):
         self.assertEqual((record["reason"], len(asked)), ("missing_name", 2))
         record, asked = self.record(server, 1, [busy] * 4)
         self.assertEqual((record["reason"], record["detail"]), ("no_answer", "all slots are taken"))
-        self.assertEqual(len(asked), 4, "the device is not asked for without a text")
+        self.assertEqual(len(asked), 4)
 
     def test_a_worker_on_a_node_judges_what_is_written_here(self):
         server = self.served({}, node=NODE)
