@@ -16,7 +16,9 @@ namespace fs = std::filesystem;
 
 class Supervised final : public DataStage {
  public:
-  explicit Supervised(policy::SftStage stage) : stage_(std::move(stage)) {}
+  /// `text_from`: the folder whose tokenizer a checkpoint copies.
+  Supervised(policy::SftStage stage, fs::path text_from)
+      : stage_(std::move(stage)), text_from_(std::move(text_from)) {}
 
   const policy::SftStage& stage() const { return stage_; }
   bool done() const override { return stage_.done(); }
@@ -32,11 +34,15 @@ class Supervised final : public DataStage {
              {"gradient_norm", report.gradient_norm}},
             !std::isfinite(report.gradient_norm)};
   }
-  Result<void> save(const fs::path& folder) const override { return stage_.save(folder); }
+  Result<void> save(const fs::path& folder) const override {
+    auto saved = stage_.save(folder);
+    return saved ? policy::copy_other_files(text_from_, folder) : saved;
+  }
   Result<void> restore(const fs::path& folder) override { return stage_.restore(folder); }
 
  private:
   policy::SftStage stage_;
+  fs::path text_from_;
 };
 
 Result<void> save_model(const policy::SftStage& stage, const RunConfig& config,
@@ -70,7 +76,7 @@ void print_result(const policy::SftStage& stage, const fs::path& model, const Ou
 }  // namespace
 
 StageEnd run_supervised(policy::SftStage stage, const DataRun& run, const RunFolder& folder) {
-  Supervised supervised{std::move(stage)};
+  Supervised supervised{std::move(stage), run.config.model.folder};
   const RunPaths& paths = folder.paths();
   const fs::path model = paths.folder / "model";
   auto kept = run_data_stage(supervised, run, folder);

@@ -62,6 +62,7 @@ TEST_F(SftRunTest, StoppedAndResumedEndsWithTheSameWeights) {
   EXPECT_FALSE(fs::exists(parts.sft.export_to)) << "only a finished model is exported";
   EXPECT_EQ(CheckpointStore::open(paths.checkpoints())->steps().value(),
             (std::vector<uint32_t>{1}));
+  EXPECT_TRUE(fs::exists(paths.checkpoints() / "step-1" / "tokenizer.json")) << "a whole model";
   ASSERT_EQ(run_sft(parts, {"", paths.folder.string()}, quiet_).code, ExitCode::success);
   EXPECT_EQ(CheckpointStore::open(paths.checkpoints())->steps().value(),
             (std::vector<uint32_t>{1, 2}));
