@@ -32,7 +32,8 @@ FAKES = {
     "ninja": 'echo "ninja $*" >> "$FAKE/calls.log"\n'
              '[ ! -e "$FAKE/broken" ] || exit 1\n'
              'mkdir -p build/dev/actors\n'
-             'printf \'#!/bin/sh\\necho "ran $* home=$WARPSMITH_HOME python=$WARPSMITH_PYTHON"\\n'
+             'printf \'#!/bin/sh\\necho "ran $* home=$WARPSMITH_HOME python=$WARPSMITH_PYTHON '
+             'spin=$GOMP_SPINCOUNT"\\n'
              'exit ${FAKE_EXIT:-0}\\n\' > build/dev/actors/warpsmith\n'
              'chmod +x build/dev/actors/warpsmith',
 }
@@ -237,6 +238,11 @@ class LauncherTest(unittest.TestCase):
         before = len(self.calls())
         self.assertEqual(self.launch("doctor", WARPSMITH_PYTHON=other)[0], 0)
         self.assertIn("cmake", [call.split()[0] for call in self.calls()[before:]])
+
+    def test_openmp_threads_that_wait_sleep_soon_unless_the_user_says_otherwise(self):
+        self.assertIn("spin=3000\n", self.launch("doctor")[1])
+        self.assertIn("spin=7\n", self.launch("doctor", GOMP_SPINCOUNT="7")[1])
+        self.assertIn("spin=\n", self.launch("doctor", OMP_WAIT_POLICY="active")[1])
 
     def test_a_filter_that_matches_no_test_fails(self):
         code, out, err = self.launch("test", "--no-checks", "-R", "typo")
