@@ -14,9 +14,9 @@
 namespace warpsmith::actors {
 namespace {
 
-/// Before data is read or written: whether the learner's GPU is there and large enough.
-Result<void> check_data_stage(const RunConfig& config) {
-  if (samples(config.run.stage) || config.learner.device == ComputeDevice::cpu) return {};
+/// Whether the learner's GPU, if it has one, is there and large enough for a stage that samples
+/// nothing.
+Result<void> check_fits(const RunConfig& config) {
   const auto model = policy::read_hf_config(config.model.folder);
   if (!model) return tl::unexpected(model.error());
   return check_data_gpu_here(config, data_stage_memory(config, *model));
@@ -30,10 +30,7 @@ Result<void> check_weights(const ModelSource& c) {
 
 Result<void> check_data(const RunConfig& config, const Ahead& ahead) {
   if (const auto text = read_text_model(config); !text) return tl::unexpected(text.error());
-  const auto model = policy::read_hf_config(config.model.folder);
-  if (!model) return tl::unexpected(model.error());
-  auto fits = check_data_gpu_here(config, data_stage_memory(config, *model));
-  if (!fits) return fits;
+  if (auto fits = check_fits(config); !fits) return fits;
   if (auto there = check_weights(config.model); !there) return there;
   if (config.run.stage != Stage::sft) return check_sources(config);
   const bool has_data = !ahead.begun.empty() && config.sft.data.empty();  // of a script that ran
@@ -41,7 +38,9 @@ Result<void> check_data(const RunConfig& config, const Ahead& ahead) {
 }
 
 StageEnd run_kind(const RunConfig& config, const RunPlace& place, const Output& output) {
-  if (auto fits = check_data_stage(config); !fits) return failed_stage(fits.error());
+  const bool learns_only = !samples(config.run.stage);
+  auto fits = learns_only ? check_fits(config) : Result<void>{};  // before data is read or written
+  if (!fits) return failed_stage(fits.error());
   switch (config.run.stage) {
     case Stage::sft:
       return run_sft(config, place, output);
