@@ -137,8 +137,11 @@ std::string ProgressLine::opening(const ProgressView& view) const {
   }
   const double ready = value(view, "synthesis-0.accepted");
   const double refused = value(view, "synthesis-0.refused");
-  return print("tasks ready %.0f/%.0f", ready,
-               ready + refused + value(view, "synthesis-0.queued")) +
+  const double all = ready + refused + value(view, "synthesis-0.queued");
+  const double awaited = value(view, "synthesis-0.awaited");
+  const bool is_early = awaited > 0 && awaited < all;  // the rest comes while the policy trains
+  return print("tasks ready %.0f/%.0f", ready, is_early ? awaited : all) +
+         (is_early ? print(" to begin, %.0f in all", all) : "") +
          (refused > 0 ? print(", %.0f refused", refused) : "") + end;
 }
 

@@ -9,6 +9,7 @@
 #include "actors/base/ask.hpp"
 #include "actors/protocol/errors.hpp"
 #include "actors/protocol/inspect.hpp"
+#include "runtime/shuffle.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -31,6 +32,10 @@ void SynthesisState::start(Self self, std::vector<Task> tasks, std::vector<Sandb
   const size_t all = tasks.size() + settings_.composing.candidates;
   const size_t most = std::clamp<size_t>(all, 1, settings_.max_tasks);
   settings_.min_ready = std::clamp<size_t>(settings_.min_ready, 1, most);
+  if (settings_.mixed && !settings_.draws) {
+    RandomStream order{settings_.seed, "ingest"};
+    shuffle(tasks, order);
+  }
   for (Task& task : tasks) sources_.push_back({std::move(task), 0});
   composing_.start(self, *this, settings_.composing,
                    [this](Task task) { composed(std::move(task)); });
@@ -266,6 +271,7 @@ void SynthesisState::describe(ActorStatus& status) const {
   status.queued = sources_.size() + in_ingest_.size();
   status.gauges = {
       {"accepted", static_cast<double>(pool_.size())},
+      {"awaited", static_cast<double>(settings_.min_ready)},
       {"refused", static_cast<double>(refused_)},
       {"retired", static_cast<double>(pool_.count(synthesis::TaskUse::retired))},
       {"quarantined", static_cast<double>(pool_.count(synthesis::TaskUse::quarantined))},

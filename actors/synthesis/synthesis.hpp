@@ -24,6 +24,9 @@ using OutcomesByTask = std::map<std::string, std::vector<Outcome>>;
 
 struct SynthesisSettings {
   size_t min_ready = 1;  // accepted tasks before the first is answered
+  /// The sandboxes take the tasks in by chance, so that the first ones are a sample of all. Not in
+  /// an evaluation.
+  bool mixed = false;
   std::chrono::milliseconds ingest_timeout{900'000};
   uint64_t seed = 0;
   uint64_t start = 0;  // counts the starts of the synthesis; each has draws of its own

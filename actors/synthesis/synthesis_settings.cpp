@@ -31,6 +31,7 @@ SynthesisSettings synthesis_settings(const RunConfig& config, size_t tasks,
   settings.seed = static_cast<uint64_t>(config.run.seed);
   // All tasks, so that their mix is the same from the first trajectory to the last.
   settings.min_ready = tasks > 0 ? std::min(tasks, most_ready) : least_ready;
+  settings.mixed = tasks > most_ready;
   // Evaluations may stand before an ingest in the sandbox's queue.
   settings.ingest_timeout = std::max(settings.ingest_timeout, 3 * config.sandbox.limits.ingest);
   settings.curriculum = config.synthesis.curriculum;

@@ -9,8 +9,8 @@
 
 #include "policy/learn/pack_split.hpp"
 #include "policy/learn/parameter_groups.hpp"
-#include "policy/learn/shuffle.hpp"
 #include "runtime/random_stream.hpp"
+#include "runtime/shuffle.hpp"
 
 namespace warpsmith::policy {
 namespace {

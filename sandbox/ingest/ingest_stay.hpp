@@ -46,6 +46,7 @@ class IngestStay {
   void say(const std::string& what);
   OrFailure<void> prepare(Distribution distribution);
   OrFailure<void> fill(Distribution distribution, const std::vector<InputRule>& rules);
+  OrFailure<void> calibrate_meter();
   OrFailure<void> baseline(bool compiled);
   OrFailure<void> refer();
   OrFailure<void> keep_eager();

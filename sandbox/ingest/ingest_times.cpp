@@ -72,6 +72,7 @@ Result<std::string> objection_to_times(double eager_ms, double compile_ms) {
 
 OrFailure<void> IngestStay::time_baselines() {
   say("timing the baselines");
+  if (auto done = calibrate_meter(); !done) return done;
   std::vector<double> eager, compiled;
   const int calls = record_.facts.eager_ms > long_ms ? long_calls : baseline_calls;
   for (int i = 0; i < 2 * calls; ++i) {

@@ -7,8 +7,8 @@
 #include <numeric>
 #include <span>
 
-#include "policy/learn/shuffle.hpp"
 #include "runtime/random_stream.hpp"
+#include "runtime/shuffle.hpp"
 
 namespace warpsmith::policy {
 namespace {

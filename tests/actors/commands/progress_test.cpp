@@ -29,6 +29,9 @@ TEST(ProgressLineTest, ShowsReadyTasksBeforeTheFirstTrajectory) {
   EXPECT_EQ(line, "tasks ready 7/24 | sandbox: softmax: mutation gate (dense) | 5s");
   before.seen.values["synthesis-0.refused"] = 2;
   EXPECT_THAT(ProgressLine{}.next(before), HasSubstr("tasks ready 7/26, 2 refused |"));
+  before.seen.values["synthesis-0.awaited"] = 24;
+  EXPECT_THAT(ProgressLine{}.next(before),
+              HasSubstr("tasks ready 7/24 to begin, 26 in all, 2 refused |"));
 }
 
 TEST(ProgressLineTest, ShowsWhatIsComposedIfAnythingIs) {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "actors/sandbox/sandbox.hpp"
+#include "actors/synthesis/synthesis_settings.hpp"
 #include "tests/actors/stand_ins.hpp"
 #include "tests/support/actor_test.hpp"
 
@@ -79,6 +80,29 @@ TEST_F(SynthesisTest, AnswersAcceptedTasksOnly) {
   std::set<std::string> seen;
   for (int i = 0; i < 4; ++i) seen.insert(ask<PreparedTask>(actor, atom::next_task_v)->task.id);
   EXPECT_EQ(seen, (std::set<std::string>{"a", "b"}));
+}
+
+TEST_F(SynthesisTest, ALargeSetBeginsWithASampleOfIt) {
+  std::vector<Task> tasks(100);
+  for (size_t i = 0; i < tasks.size(); ++i) tasks[i].id = std::to_string(100 + i);
+  SynthesisSettings settings;
+  settings.max_tasks = 20;  // the first ones alone
+  settings.mixed = true;
+  actor = sys.spawn(synthesis, identity("synthesis-0"), tasks, std::vector{judge}, settings);
+  deliver_all();
+  std::set<std::string> seen;
+  for (int i = 0; i < 200; ++i) seen.insert(ask<PreparedTask>(actor, atom::next_task_v)->task.id);
+  EXPECT_EQ(seen.size(), 20);
+  EXPECT_LT(*seen.begin(), "120");
+  EXPECT_GT(*seen.rbegin(), "180") << "the last ones come as early as the first";
+}
+
+TEST(SynthesisSettingsTest, OnlyASetTooLargeToBeAwaitedIsMixed) {
+  const auto settings = [](size_t tasks) { return synthesis_settings({}, tasks, "run"); };
+  EXPECT_FALSE(settings(64).mixed);
+  EXPECT_EQ(settings(64).min_ready, 64);
+  EXPECT_TRUE(settings(65).mixed);
+  EXPECT_EQ(settings(65).min_ready, 64);
 }
 
 TEST_F(SynthesisTest, AskerWaitsUntilEnoughTasksAreAccepted) {

@@ -8,13 +8,14 @@
 
 #include "runtime/random_stream.hpp"
 
-namespace warpsmith::policy {
+namespace warpsmith {
 
 /// Fisher-Yates.
-inline void shuffle(std::vector<size_t>& order, RandomStream& random) {
+template <class T>
+void shuffle(std::vector<T>& order, RandomStream& random) {
   for (size_t i = order.size(); i > 1; --i) {
     std::swap(order[i - 1], order[static_cast<size_t>(random.below(i))]);
   }
 }
 
-}  // namespace warpsmith::policy
+}  // namespace warpsmith
