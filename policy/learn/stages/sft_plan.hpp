@@ -2,6 +2,7 @@
 // Assigns conversations to the optimiser steps of supervised fine-tuning. Pure.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
