@@ -3,6 +3,7 @@
 // Pure.
 #pragma once
 
+#include <cstddef>
 #include <utility>
 #include <vector>
 

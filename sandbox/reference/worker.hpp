@@ -68,8 +68,8 @@ uint64_t result_bytes(const TaskSignature& signature);
 /// it must be replaced.
 class WorkerSession {
  public:
-  /// Measures `noop` and `device_noop`. Call it before the first timed call, on its quiet core or
-  /// device.
+  /// Measures `noop` and `device_noop`, anew at each call. Call it before the first timed call, on
+  /// its quiet core or device.
   OrFailure<void> calibrate(Patience patience);
   CallResult eager(uint32_t set, Patience patience) { return order(0, set, 0, patience); }
   CallResult compiled(uint32_t set, Patience patience) { return order(1, set, 0, patience); }
