@@ -39,6 +39,7 @@ ShareTurn::ShareTurn(std::optional<DeviceShare>& share, std::chrono::millisecond
   const Deadline deadline = Deadline::after(patience);
   while (!share_->try_hold()) {
     if (deadline.passed()) {
+      share_->give_back();
       throw ActorFailure({ErrorCode::timeout, "measurements have kept the GPU busy for too long"});
     }
     std::this_thread::sleep_for(between_looks);

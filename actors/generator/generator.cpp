@@ -69,6 +69,7 @@ void GeneratorState::go_on(std::chrono::milliseconds later) {
 
 void GeneratorState::step(atom::step /*unused*/) {
   scheduled_ = false;
+  if (!engine_->has_work() && !newest_) return give_share_back();  // all that waited has left
   if (!has_share()) return go_on(between_looks);
   if (newest_) load_newest();
   for (const policy::EngineOutput& sampled : engine_->step()) gather(sampled);
@@ -84,8 +85,10 @@ bool GeneratorState::has_share() {
 }
 
 void GeneratorState::give_share_back() {
-  if (!share_ || !share_->is_held()) return;
-  for (const policy::EngineOutput& sampled : engine_->settle()) gather(sampled);
+  if (!share_) return;
+  if (share_->is_held()) {
+    for (const policy::EngineOutput& sampled : engine_->settle()) gather(sampled);
+  }
   share_->give_back();
 }
 

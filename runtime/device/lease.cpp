@@ -70,14 +70,32 @@ class Interruption {
   sigset_t before_{};
 };
 
-/// Byte 0 of a lock file: its lock says that a lease is held or wanted. Open-file-description locks
-/// and those of flock(2) do not meet.
-struct flock turn(short type) {
+/// Bytes of a lock file. Open-file-description locks and those of flock(2) do not meet.
+constexpr off_t turn = 0;      // locked: a lease is held or wanted
+constexpr off_t work_due = 1;  // locked by others: shares have waited for long
+
+/// How long a lease lets work go first, that may never come.
+constexpr std::chrono::milliseconds longest_yield{1'000};
+
+struct flock lock_of(off_t byte, short type) {
   struct flock lock{};
   lock.l_type = type;
   lock.l_whence = SEEK_SET;
+  lock.l_start = byte;
   lock.l_len = 1;
   return lock;
+}
+
+/// Does not wait.
+bool set_lock(int file, off_t byte, short type) {
+  struct flock lock = lock_of(byte, type);
+  return ::fcntl(file, F_OFD_SETLK, &lock) == 0;
+}
+
+/// Whether another description's lock of the byte excludes a write lock.
+bool is_locked(int file, off_t byte) {
+  struct flock seen = lock_of(byte, F_WRLCK);
+  return ::fcntl(file, F_OFD_GETLK, &seen) == 0 && seen.l_type != F_UNLCK;
 }
 
 /// Takes a lock by a call that blocks in the kernel.
@@ -90,15 +108,36 @@ Result<void> wait_in(const Call& call, Deadline deadline) {
   return {};
 }
 
+Result<void> wait_for_byte(int file, off_t byte, Deadline deadline) {
+  struct flock wanted = lock_of(byte, F_WRLCK);
+  return wait_in([&] { return ::fcntl(file, F_OFD_SETLKW, &wanted); }, deadline);
+}
+
+/// Returns once no share has waited for long, or after `longest_yield`.
+void let_work_go_first(int file, Deadline deadline) {
+  if (!is_locked(file, work_due)) return;
+  const Deadline until = Deadline::after(std::min(deadline.left(), longest_yield));
+  const auto interruption = Interruption::at(until);
+  if (interruption && wait_for_byte(file, work_due, until)) set_lock(file, work_due, F_UNLCK);
+}
+
+/// Waits for the turn. Work that became due meanwhile goes first, once.
+Result<void> take_turn(int file, Deadline deadline) {
+  if (auto taken = wait_for_byte(file, turn, deadline); !taken) return taken;
+  if (!is_locked(file, work_due)) return {};
+  set_lock(file, turn, F_UNLCK);
+  let_work_go_first(file, deadline);
+  return wait_for_byte(file, turn, deadline);
+}
+
 /// Waits for the turn, then until all shares are given back.
 Result<void> lock(int file, Deadline deadline) {
-  struct flock wanted = turn(F_WRLCK);
-  const bool first = ::fcntl(file, F_OFD_SETLK, &wanted) == 0;
+  let_work_go_first(file, deadline);
+  const bool first = set_lock(file, turn, F_WRLCK);
   if (first && ::flock(file, LOCK_EX | LOCK_NB) == 0) return {};
   const auto interruption = Interruption::at(deadline);
   if (!interruption) return tl::unexpected(interruption.error());
-  const auto take_turn = [&] { return ::fcntl(file, F_OFD_SETLKW, &wanted); };
-  if (auto taken = wait_in(take_turn, deadline); !taken) return taken;
+  if (auto taken = first ? Result<void>{} : take_turn(file, deadline); !taken) return taken;
   return wait_in([&] { return ::flock(file, LOCK_EX); }, deadline);
 }
 
@@ -167,19 +206,39 @@ Result<DeviceShare> DeviceShare::open(const std::string& folder, const std::stri
   return DeviceShare{std::move(*file)};
 }
 
+bool DeviceShare::lease_is_near() const {
+  return is_locked(file_.get(), turn);
+}
+
 bool DeviceShare::is_wanted() const {
-  struct flock seen = turn(F_WRLCK);
-  return ::fcntl(file_.get(), F_OFD_GETLK, &seen) == 0 && seen.l_type != F_UNLCK;
+  return SteadyClock::now() >= kept_until_ && lease_is_near();
 }
 
 bool DeviceShare::try_hold() {
-  if (!held_) held_ = !is_wanted() && ::flock(file_.get(), LOCK_SH | LOCK_NB) == 0;
-  return held_;
+  if (held_) return true;
+  const auto now = SteadyClock::now();
+  held_ = !lease_is_near() && ::flock(file_.get(), LOCK_SH | LOCK_NB) == 0;
+  if (!held_) {
+    if (!asked_since_) asked_since_ = now;
+    if (now - *asked_since_ >= patience) claim(true);
+    return false;
+  }
+  if (claims_) kept_until_ = now + slice;
+  asked_since_.reset();
+  claim(false);
+  return true;
 }
 
 void DeviceShare::give_back() {
   (void)::flock(file_.get(), LOCK_UN);
+  claim(false);
   held_ = false;
+  asked_since_.reset();
+}
+
+void DeviceShare::claim(bool claims) {
+  if (claims == claims_) return;
+  if (set_lock(file_.get(), work_due, claims ? F_RDLCK : F_UNLCK)) claims_ = claims;
 }
 
 }  // namespace warpsmith

@@ -2,9 +2,11 @@
 // Leases: one service at a time measures on a GPU or a core. Several services can share one GPU,
 // and the slots of two runs can have the same core. While one verifies and times, the others
 // compile and start their jails. A policy on the same GPU holds shares, and gives them back when
-// asked.
+// asked. Leases go before shares; a share that has waited for long goes before the leases that do
+// not hold their turn yet, so that measurements one after another cannot keep work out.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -27,7 +29,8 @@ std::string gpu_device(const cuda::Gpu& gpu);
 
 /// The open lock file of `device`, for a process that cannot see `folder` and calls flock(2)
 /// itself. The lock is free once all copies of the descriptor are closed. Before it waits in flock,
-/// it takes an open-file-description lock of byte 0, which tells the holders of shares.
+/// it takes an open-file-description lock of byte 0, which tells the holders of shares. While
+/// others hold one of byte 1, work has waited for long, and a lease does not take byte 0.
 Result<UniqueFd> open_lease(const std::string& folder, const std::string& device);
 
 /// Holds the lock. The kernel drops it when the process ends, however it ends.
@@ -46,21 +49,32 @@ class DeviceLease {
 };
 
 /// A share of a device: work that needs no quiet device, beside others that hold shares. Its holder
-/// looks often whether a lease is wanted, and then gives the share back. A lease goes first.
+/// looks often whether a lease is wanted, and then gives the share back. A lease goes first, until
+/// the share has been asked for during `patience`; it may then be kept for `slice`.
 class DeviceShare {
  public:
+  static constexpr std::chrono::milliseconds patience{200};
+  static constexpr std::chrono::milliseconds slice{100};
+
   static Result<DeviceShare> open(const std::string& folder, const std::string& device);
-  /// Holds the share if nothing holds or waits for a lease; does not wait.
+  /// Holds the share if nothing holds or waits for a lease; does not wait. Ask again, or give back.
   bool try_hold();
   bool is_held() const { return held_; }
-  /// Whether something holds or waits for a lease. One system call.
+  /// Whether to give back: something holds or waits for a lease. One system call.
   bool is_wanted() const;
+  /// Also ends the wait for a share that is not held.
   void give_back();
 
  private:
   explicit DeviceShare(UniqueFd file) : file_(std::move(file)) {}
+  bool lease_is_near() const;
+  void claim(bool claims);
+
   UniqueFd file_;
   bool held_ = false;
+  bool claims_ = false;                                 // goes before new leases
+  std::optional<SteadyClock::time_point> asked_since_;  // of a share that is not held
+  SteadyClock::time_point kept_until_{};
 };
 
 /// Acquires the slot's lease; returns nothing for a slot without a GPU or core of its own.

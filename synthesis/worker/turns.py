@@ -2,9 +2,9 @@
 # Turns on a GPU, by the machine's leases (runtime/device/lease.hpp): many work at a time, one measures alone.
 #
 # The lock of the device's file is shared for work and exclusive for a measurement. The lock of its first byte says
-# that a measurement goes on or waits; work waits then, so that measurements go first. A turn lasts as long as its step,
-# whose limits bound it. No call here waits: the worker watches its child meanwhile. A sandbox waits in the kernel, so
-# it comes before a measurement here.
+# that a measurement goes on or waits; work waits then, so that measurements go first. The lock of its second byte says
+# that somebody has waited for long, and goes before measurements that do not have the first byte yet. A turn lasts as
+# long as its step, whose limits bound it. No call here waits: the worker watches its child meanwhile.
 import contextlib
 import fcntl
 import json
@@ -16,7 +16,9 @@ FOLDER = "/tmp/warpsmith-leases"
 TURN_LOOK_S = 0.005  # between two looks whether a turn is free
 NOT_FREE = 75  # EX_TEMPFAIL, the exit status of a worker whose GPU was not free; actors/composer has it, too
 PATIENCE_S = 600.0  # for all turns of a candidate: with its limits less than what a run gives a worker for an answer
+CLAIM_S = 0.2  # of a wait, after which it goes before others: DeviceShare::patience
 _ALONE = ("time",)  # steps that measure
+_TURN, _DUE = 0, 1  # bytes of the lock file, as in lease.cpp
 
 
 class Busy(Exception):
@@ -29,6 +31,8 @@ class Turns:
     def __init__(self, device, folder=FOLDER):
         """`device`: its name in leases."""
         self.path, self.waited = f"{folder}/{device}.lock", 0.0
+        self.asked = None  # when the turn that is waited for was asked for
+        self.first = self.claims = False  # which bytes are locked here
         self.file = _opened(folder, self.path)
         os.utime(self.file)  # keeps cleaners of temporary folders away: others would not find a removed file
 
@@ -44,9 +48,20 @@ class Turns:
     def try_begin(self, step):
         """Whether the turn that the step needs was free, and is taken now. One that measures keeps others from new
         turns from here on."""
-        if step in _ALONE:
-            return self._first_byte(fcntl.F_WRLCK) and self._locked(fcntl.LOCK_EX)
-        return not self.is_wanted() and self._locked(fcntl.LOCK_SH)
+        begun = self._measures() if step in _ALONE else not self.is_wanted() and self._locked(fcntl.LOCK_SH)
+        self.asked = None if begun else self.asked or time.monotonic()
+        self._claim(not begun and not self.first and time.monotonic() - self.asked >= CLAIM_S)
+        return begun
+
+    def _measures(self):
+        if not (self.first or self.claims) and self._is_locked(_DUE):
+            return False
+        self.first = self.first or self._set(_TURN, fcntl.F_WRLCK)
+        return self.first and self._locked(fcntl.LOCK_EX)
+
+    def _claim(self, claims):
+        if claims != self.claims and self._set(_DUE, fcntl.F_RDLCK if claims else fcntl.F_UNLCK):
+            self.claims = claims
 
     def _locked(self, kind):
         with contextlib.suppress(BlockingIOError):
@@ -54,21 +69,26 @@ class Turns:
             return True
         return False
 
-    def _first_byte(self, kind):
+    def _set(self, byte, kind):
         with contextlib.suppress(BlockingIOError, PermissionError):  # either may say that another process holds it
-            fcntl.fcntl(self.file, fcntl.F_OFD_SETLK, _region(kind))
+            fcntl.fcntl(self.file, fcntl.F_OFD_SETLK, _region(byte, kind))
             return True
         return False
 
+    def _is_locked(self, byte):
+        found = fcntl.fcntl(self.file, fcntl.F_OFD_GETLK, _region(byte, fcntl.F_WRLCK))
+        return struct.unpack_from("h", found)[0] != fcntl.F_UNLCK
+
     def is_wanted(self):
         """Whether another process measures, or waits to."""
-        found = fcntl.fcntl(self.file, fcntl.F_OFD_GETLK, _region(fcntl.F_WRLCK))
-        return struct.unpack_from("h", found)[0] != fcntl.F_UNLCK
+        return self._is_locked(_TURN)
 
     def end(self):
         """Gives the turn back, or no longer waits for one."""
         fcntl.flock(self.file, fcntl.LOCK_UN)
-        self._first_byte(fcntl.F_UNLCK)
+        self._set(_TURN, fcntl.F_UNLCK)
+        self._claim(False)
+        self.first, self.asked = False, None
 
 
 class Steps:
@@ -124,9 +144,9 @@ def _steps_in(data):
     return found
 
 
-def _region(kind):
-    """`struct flock` of the first byte: kind, from the file's begin, start, length, no process."""
-    return struct.pack("hhqqi4x", kind, os.SEEK_SET, 0, 1, 0)
+def _region(byte, kind):
+    """`struct flock` of a byte: kind, from the file's begin, start, length, no process."""
+    return struct.pack("hhqqi4x", kind, os.SEEK_SET, byte, 1, 0)
 
 
 def _opened(folder, path):

@@ -157,8 +157,10 @@ bool EngineLoop::has_share() {
 }
 
 void EngineLoop::give_share_back() {
-  if (!share_ || !share_->is_held()) return;
-  for (const policy::EngineOutput& output : engine_->settle()) pass_on(output);
+  if (!share_) return;
+  if (share_->is_held()) {
+    for (const policy::EngineOutput& output : engine_->settle()) pass_on(output);
+  }
   share_->give_back();
 }
 

@@ -10,6 +10,9 @@ import time
 _TURN = 0.5  # seconds: about as long as others hold the GPU for an evaluation
 _IDLE = 0.02  # seconds without a trial, while the next kernel is compiled
 _PAUSE = 0.01  # seconds between two turns, in which a process that waits wakes up and takes the lock
+_YIELD = 1.0  # seconds that a turn lets work go first, that may never come
+_LOOK = 0.002  # seconds between two looks whether it has gone
+_TURN_BYTE, _WORK_DUE = 0, 1  # bytes of the lock file, as in lease.cpp
 
 
 class Turns:
@@ -60,7 +63,8 @@ class Turns:
         with self.guard:
             self.trials += 1
         if self.since is None:
-            self._lock_byte(fcntl.F_WRLCK)
+            self._let_work_go_first()
+            self._lock_turn(fcntl.F_WRLCK)
             fcntl.flock(self.fd, fcntl.LOCK_EX)
             self.since = time.monotonic()
 
@@ -79,9 +83,24 @@ class Turns:
             if self.trials or self.since is None:
                 return
             fcntl.flock(self.fd, fcntl.LOCK_UN)
-            self._lock_byte(fcntl.F_UNLCK)
+            self._lock_turn(fcntl.F_UNLCK)
             self.since = None
 
-    def _lock_byte(self, kind):
+    def _let_work_go_first(self):
+        """Returns once no share of the GPU has waited for long, or after _YIELD."""
+        until = time.monotonic() + _YIELD
+        while time.monotonic() < until and self._work_is_due():
+            time.sleep(_LOOK)
+
+    def _work_is_due(self):
+        found = fcntl.fcntl(self.fd, fcntl.F_OFD_GETLK, _lock_of(_WORK_DUE, fcntl.F_WRLCK))
+        return struct.unpack_from("h", found)[0] != fcntl.F_UNLCK
+
+    def _lock_turn(self, kind):
         """Tells the holders of shares, a policy on this GPU, that the whole GPU is wanted."""
-        fcntl.fcntl(self.fd, fcntl.F_OFD_SETLKW, struct.pack("hhqqi", kind, 0, 0, 1, 0))
+        fcntl.fcntl(self.fd, fcntl.F_OFD_SETLKW, _lock_of(_TURN_BYTE, kind))
+
+
+def _lock_of(byte, kind):
+    """`struct flock` of a byte: kind, from the file's begin, start, length, no process."""
+    return struct.pack("hhqqi4x", kind, 0, byte, 1, 0)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/device/lease.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sys/resource.h>
@@ -13,6 +14,7 @@
 #include <filesystem>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include "tests/support/temporary_folder.hpp"
 
@@ -141,6 +143,68 @@ TEST(DeviceShareTest, AWaitingLeaseGoesBeforeNewShares) {
   waiter.join();
   EXPECT_TRUE(got);
   EXPECT_TRUE(later.try_hold()) << "the lease is over";
+}
+
+/// Asks until the share is held.
+void hold(DeviceShare& share) {
+  while (!share.try_hold()) std::this_thread::sleep_for(milliseconds{2});
+}
+
+/// Several slots whose measurements follow each other must not keep a policy out.
+TEST(DeviceShareTest, LeasesOneAfterAnotherLetAShareThrough) {
+  const TemporaryFolder folder;
+  const std::string place = folder.path().string();
+  std::atomic<bool> enough = false;
+  std::atomic<int> measured = 0;
+  const auto measure = [&] {
+    while (!enough) {
+      const auto lease =
+          DeviceLease::acquire(place, "gpu", Deadline::after(std::chrono::minutes{2}));
+      ASSERT_TRUE(lease);
+      ++measured;
+      std::this_thread::sleep_for(milliseconds{20});
+    }
+  };
+  std::vector<std::jthread> slots;
+  for (int i = 0; i < 3; ++i) slots.emplace_back(measure);
+  while (measured < 6) std::this_thread::yield();
+  auto work = DeviceShare::open(place, "gpu").value();
+  hold(work);
+  EXPECT_FALSE(work.is_wanted()) << "it keeps a slice, although slots wait";
+  while (!work.is_wanted()) std::this_thread::sleep_for(milliseconds{2});
+  const int before = measured;
+  work.give_back();
+  while (measured < before + 3) std::this_thread::yield();
+  hold(work);
+  enough = true;
+  work.give_back();
+}
+
+/// Whether a share has waited for so long that it goes before leases.
+bool is_due(const std::string& place) {
+  const UniqueFd file = open_lease(place, "gpu").value();
+  struct flock seen{};
+  seen.l_type = F_WRLCK;
+  seen.l_start = 1;
+  seen.l_len = 1;
+  return ::fcntl(file.get(), F_OFD_GETLK, &seen) == 0 && seen.l_type != F_UNLCK;
+}
+
+TEST(DeviceShareTest, ALeaseWaitsSomeTimeForAShareThatNeverComes) {
+  const TemporaryFolder folder;
+  const std::string place = folder.path().string();
+  auto work = DeviceShare::open(place, "gpu").value();
+  {
+    const auto lease = DeviceLease::acquire(place, "gpu", soon()).value();
+    const Deadline due = Deadline::after(2 * DeviceShare::patience);
+    while (!due.passed()) ASSERT_FALSE(work.try_hold());
+  }
+  EXPECT_TRUE(is_due(place));
+  const auto start = SteadyClock::now();
+  EXPECT_TRUE(DeviceLease::acquire(place, "gpu", Deadline::after(std::chrono::minutes{1})));
+  EXPECT_GE(SteadyClock::now() - start, milliseconds{500});
+  work.give_back();
+  EXPECT_FALSE(is_due(place)) << "it waits no longer";
 }
 
 TEST(DeviceLeaseTest, AFolderThatCannotBeWrittenIsNamed) {

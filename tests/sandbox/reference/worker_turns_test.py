@@ -51,6 +51,27 @@ class TurnsTest(unittest.TestCase):
         with self.turns.of_searches(), unittest.mock.patch.object(turns, "_TURN", 0):
             self.assertEqual(self.turns.trial(lambda: (self.turns.trial(lambda: 7), self.free())), (7, False))
 
+    def lock_of_work(self, kind):
+        """What a share of the GPU does that has waited for long."""
+        fcntl.fcntl(self.other, fcntl.F_OFD_SETLK, turns._lock_of(turns._WORK_DUE, kind))
+
+    def test_work_that_has_waited_for_long_goes_first(self):
+        self.lock_of_work(fcntl.F_RDLCK)
+        looks = []
+
+        def look(_):
+            looks.append(self.free())
+            self.lock_of_work(fcntl.F_UNLCK)
+
+        with self.turns.of_searches(), unittest.mock.patch.object(turns.time, "sleep", look):
+            self.assertFalse(self.turns.trial(self.free))
+        self.assertEqual(looks, [True])
+
+    def test_work_that_never_comes_is_not_awaited_for_long(self):
+        self.lock_of_work(fcntl.F_RDLCK)
+        with self.turns.of_searches(), unittest.mock.patch.object(turns, "_YIELD", 0.05):
+            self.assertFalse(self.turns.trial(self.free))
+
     def test_it_is_released_when_no_trial_follows(self):
         with self.turns.of_searches():
             self.turns.trial(lambda: None)

@@ -82,6 +82,40 @@ class TurnsTest(Case):
         two.end()
         self.assertTrue(three.try_begin("eager"))
 
+    def test_a_wait_of_long_goes_before_measurements_that_come_later(self):
+        busy, due, late = self.turns(), self.turns(), self.turns()
+        for step in ("eager", "time"):
+            busy.try_begin("time")
+            self.assertFalse(due.try_begin(step))
+            with mock.patch.object(turns, "CLAIM_S", 0.0):
+                self.assertFalse(due.try_begin(step))
+            busy.end()
+            self.assertFalse(late.try_begin("time"))
+            self.assertFalse(late.is_wanted(), "it does not keep the other out")
+            self.assertTrue(due.try_begin(step))
+            due.end()
+            self.assertTrue(late.try_begin("time"), "nobody is due any more")
+            late.end()
+
+    def test_a_wait_that_ended_claims_nothing(self):
+        busy, due = self.turns(), self.turns()
+        busy.try_begin("time")
+        with mock.patch.object(turns, "CLAIM_S", 0.0):
+            due.try_begin("eager")
+        due.end()
+        busy.end()
+        self.assertTrue(busy.try_begin("time"))
+
+    def test_a_measurement_that_is_first_claims_nothing(self):
+        works, first, late = self.turns(), self.turns(), self.turns()
+        works.try_begin("eager")
+        with mock.patch.object(turns, "CLAIM_S", 0.0):
+            self.assertFalse(first.try_begin("time") or first.try_begin("time"))
+        self.assertFalse(first.claims)
+        works.end()
+        self.assertTrue(first.try_begin("time"))
+        self.assertFalse(late.try_begin("time"))
+
     def test_a_file_in_use_is_not_old(self):
         path = self.turns().path
         os.utime(path, (0, 0))
