@@ -365,20 +365,5 @@ TEST_F(CudaLauncherTest, EventsAgreeWithOurOwnClock) {
   }
 }
 
-/// Prints times to compare with torch's own copy.
-TEST_F(CudaLauncherTest, PrintsTheTimesOfCopies) {
-  for (const int64_t count : {int64_t{1} << 20, int64_t{1} << 24, int64_t{1} << 26}) {
-    GpuCandidate candidate(vectors(count), "[[step]]\ncopy = \"out\"\nfrom = \"x\"\n");
-    candidate.put(0, ramp(count), 0);
-    candidate.put(0, ramp(count), 1);
-    ASSERT_FALSE(candidate.contestant().load(in_seconds(30)).fault);
-    const auto [device, clock] = medians(candidate.contestant());
-    std::cout << "  copy of " << 4 * count << " bytes: events " << device << " us, clock " << clock
-              << " us\n";
-    EXPECT_EQ(candidate.get<float>(1), ramp(count));
-    EXPECT_NEAR(device, clock, 20 + 0.03 * clock);
-  }
-}
-
 }  // namespace
 }  // namespace warpsmith::sandbox

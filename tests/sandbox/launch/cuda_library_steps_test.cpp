@@ -230,36 +230,5 @@ TEST_F(CudaLibraryStepsTest, ConvolutionsOfSeveralSizesAgreeWithPlainLoops) {
   EXPECT_LT(worst_difference(two, narrow + wide), f32_room * 4);
 }
 
-/// Prints times to compare with torch's eager product of the same extents.
-TEST_F(CudaLibraryStepsTest, PrintsTheTimesOfProducts) {
-  for (const int64_t size : {1024, 2048, 4096}) {
-    for (const Dtype dtype : {Dtype::f32, Dtype::bf16}) {
-      GpuCandidate candidate(signature_of({tensor("x", TensorRole::input, {size, size}, dtype),
-                                           tensor("w", TensorRole::parameter, {size, size}, dtype),
-                                           tensor("out", TensorRole::output, {size, size}, dtype)},
-                                          {size}),
-                             "[[step]]\ngemm = \"out\"\na = \"x\"\nb = \"w\"\nm = \"d0\"\nn = "
-                             "\"d0\"\nk = \"d0\"\n");
-      const CallResult loaded = candidate.contestant().load(in_seconds(30));
-      ASSERT_FALSE(loaded.fault) << loaded.fault->detail;
-      for (uint32_t set = 0; set < 2; ++set) {
-        candidate.put(0, drawn(candidate.plan().buffers[0], set), set);
-        candidate.put(1, drawn(candidate.plan().buffers[1], set), set);
-      }
-      std::vector<int64_t> times;
-      for (uint32_t call = 0; call < 21; ++call) {
-        const CallResult result = candidate.contestant().call(call % 2, in_seconds(20));
-        ASSERT_FALSE(result.fault) << result.fault->detail;
-        times.push_back((result.device - candidate.contestant().device_noop()).count());
-      }
-      std::ranges::sort(times);
-      std::cout << "  " << size << " " << (dtype == Dtype::f32 ? "f32" : "bf16") << " median "
-                << static_cast<double>(times[10]) / 1e3 << " us; load "
-                << static_cast<double>(loaded.elapsed.count()) / 1e6 << " ms\n";
-      EXPECT_GT(times[10], 0);
-    }
-  }
-}
-
 }  // namespace
 }  // namespace warpsmith::sandbox
