@@ -4,11 +4,11 @@
 or three of contract `device`, which need a GPU.
 
 Run from the checkout's root:
-scripts/optimize_table.py --out FOLDER [--contract device] [--gpu N] [--only NAME …] [--no-exports]
+scripts/optimize_table.py --out FOLDER [--contract device] [--gpu N] [--only NAME …] [--pairs N] [--no-exports]
 Prints a line for each operator; exit code 1 if one is not as expected. Exports are imported in a fresh process, pass
 their own test and are timed there with cold caches, in turns with new verdicts on the same kernel. Other programs of
 the host change a core's speed from one moment to the next, so of each dozen of calls the least counts (on a GPU the
-median), and of PAIRS comparisons, each in new processes, the median.
+median), and of --pairs comparisons, each in new processes, the median, with its 95 % interval.
 """
 import argparse
 import json
@@ -26,7 +26,6 @@ MICRO = ROOT / "configs/tasks/micro"
 ONCE = 'extern "C" void solve('
 LIMIT_S = 1200
 TOLERANCE = 0.05
-PAIRS = 15
 PAUSES = {"cpu": 0.05, "device": 0.0}  # seconds between two calls: the judge's are spread, too
 TIMER = """
 import json, sys, time
@@ -219,7 +218,10 @@ def between(times, apart=1):
 
 
 def change_of(ours, judged):
-    return statistics.median(mine / theirs - 1 for mine, theirs in zip(ours, judged))
+    """The median change, and the interval of order statistics that holds the true median in 95 % of cases."""
+    changes = sorted(mine / theirs - 1 for mine, theirs in zip(ours, judged))
+    outside = max(0, int((len(changes) - 1.96 * len(changes) ** 0.5) / 2))
+    return statistics.median(changes), (changes[outside], changes[-1 - outside])
 
 
 def compared(args, place, operator, promoted, pause, function):
@@ -233,13 +235,13 @@ def compared(args, place, operator, promoted, pause, function):
     same.write_text(operator.read_text() + first)
     kernel, timer = place / "candidates" / promoted, ["-c", TIMER, function, str(pause)]
     judged, ours = [judged_again(args, same, kernel, chosen)], []
-    for _ in range(PAIRS):
+    for _ in range(args.pairs):
         ours.append(chosen(json.loads(in_fresh_process(place / "result", timer, args.gpu))))
         judged.append(judged_again(args, same, kernel, chosen))
     (place / f"{function}.json").write_text(json.dumps({"export_ms": ours, "judged_ms": judged}))
-    change, control = change_of(ours, between(judged)), change_of(judged[1:-1], between(judged, 2))
+    (change, (low, high)), (control, _) = change_of(ours, between(judged)), change_of(judged[1:-1], between(judged, 2))
     return change, (f"{function} {statistics.median(ours):.4f} of {statistics.median(judged):.4f} ms, {change:+.1%} "
-                    f"(control {control:+.1%})")
+                    f"({low:+.1%} to {high:+.1%}, control {control:+.1%})")
 
 
 def export_row(args, place, operator, promoted, pause):
@@ -278,9 +280,12 @@ def main():
     options.add_argument("--contract", choices=("cpu", "device"), default="cpu", help="default: cpu")
     options.add_argument("--gpu", type=int, help="number of the GPU for contract device; default: 0")
     options.add_argument("--only", nargs="*", help="operators, as in reduction/row_square_sum")
+    options.add_argument("--pairs", type=int, default=15, help="comparisons of an export with verdicts; at least 2")
     options.add_argument("--no-exports", action="store_true", help="do not build and time the exports")
     options.add_argument("--program", default=str(ROOT / "warpsmith"), help="default: the launcher")
     args, args.more = options.parse_known_args()
+    if args.pairs < 2:
+        options.error(f"--pairs {args.pairs}: expected at least 2, since the control compares verdicts on both sides")
     args.out = args.out.resolve()
     environment(args.gpu)  # complains before anything runs
     tasks = DEVICE_TASKS if args.contract == "device" else TASKS

@@ -39,7 +39,7 @@ class OptimizeTable(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder, mock.patch.dict("os.environ", environment, clear=True), \
                 mock.patch.object(optimize_table.subprocess, "run", commands):
             args = types.SimpleNamespace(out=pathlib.Path(folder), contract="device", gpu=gpu, no_exports=False,
-                                         program="warpsmith", more=[])
+                                         program="warpsmith", pairs=3, more=[])
             self.assertTrue(optimize_table.one_row(args, TASK))
         runs = {name: [c for c, _ in commands.calls if name in c] for name in ("optimize", "check")}
         return runs["optimize"], runs["check"], [env for c, env in commands.calls if "taskset" in c]
@@ -48,6 +48,20 @@ class OptimizeTable(unittest.TestCase):
         text = "Traceback (most recent call last):\n  File a\nNotImplementedError: Could not run 'f'\n\nCPU: registered"
         self.assertEqual(optimize_table.error_in(text), "NotImplementedError: Could not run 'f'")
         self.assertEqual(optimize_table.error_in(""), "without a word")
+
+    def test_a_change_has_the_interval_of_its_order_statistics(self):
+        change, (low, high) = optimize_table.change_of([1 + i / 100 for i in range(15)], [1.0] * 15)
+        self.assertAlmostEqual(change, 0.07)
+        self.assertAlmostEqual(low, 0.03)
+        self.assertAlmostEqual(high, 0.11)
+
+    def test_a_few_comparisons_have_their_whole_range(self):
+        self.assertEqual(optimize_table.change_of([1.0, 2.0, 4.0], [1.0, 1.0, 1.0]), (1.0, (0.0, 3.0)))
+
+    def test_one_comparison_is_refused(self):
+        words = ["optimize_table.py", "--out", "/nonexistent/out", "--pairs", "1"]
+        with mock.patch("sys.argv", words), mock.patch("sys.stderr"), self.assertRaises(SystemExit):
+            optimize_table.main()
 
     def test_every_command_uses_the_gpu_that_is_named(self):
         optimizes, checks, exports = self.commands(3, {})
