@@ -49,6 +49,8 @@ def decided(spreads, references):
 def deviation(out, exact):
     """|out − exact| in float32; 0 where both have the same infinity."""
     found = (out.float() - exact.float()).abs_()
+    if found.device.type == "cpu" and found.sum().isfinite():  # saves three passes; on a GPU it would wait instead
+        return found
     return found.masked_fill_(exact.isinf() & (out == exact), 0)
 
 

@@ -26,6 +26,16 @@ MASKED = {
 LOSS_OF_LARGE = MASKED["loss"].replace(INFINITE, LARGE)
 
 
+class DeviationTest(unittest.TestCase):
+    def test_only_equal_infinities_deviate_by_nothing(self):
+        infinity, nothing = float("inf"), float("nan")
+        for exact, out, wanted in ((1.0, 3.0, 2.0), (infinity, infinity, 0.0), (-infinity, -infinity, 0.0),
+                                   (infinity, -infinity, infinity), (infinity, 1.0, infinity), (1.0, nothing, nothing),
+                                   (1e300, infinity, nothing), (3e38, -3e38, infinity)):
+            found = chunks.deviation(torch.tensor([out, 2.0]), torch.tensor([exact, 1.0], dtype=torch.float64))
+            torch.testing.assert_close(found, torch.tensor([wanted, 1.0]), equal_nan=True)
+
+
 class MasksTest(unittest.TestCase):
     def judged(self, forward, place, dtype=torch.float32):
         """The spread's tensors, the reference's, the outputs, and a function for the largest error over the bound."""
