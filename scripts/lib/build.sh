@@ -4,7 +4,7 @@
 # changed_since MARK: true if a source is newer than MARK. Folders count: a removed file changes its folder.
 changed_since() {
   [ -e "$1" ] || return 0
-  local roots=(CMakeLists.txt CMakePresets.json cmake runtime policy sandbox synthesis actors tests)
+  local roots=(CMakeLists.txt CMakePresets.json cmake runtime policy sandbox synthesis actors commands tests)
   [ -n "$(cd "$root" && find "${roots[@]}" -newer "$1" -print -quit)" ]
 }
 

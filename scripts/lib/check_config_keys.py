@@ -13,7 +13,7 @@ import re
 import sys
 
 CONFIG = pathlib.Path("runtime/config")
-READERS = ("runtime", "policy", "sandbox", "synthesis", "actors")
+READERS = ("runtime", "policy", "sandbox", "synthesis", "actors", "commands")
 
 STRUCT = re.compile(r"^struct (\w+) \{\n(.*?)^\};", re.M | re.S)
 FIELD = re.compile(r"^  [\w:]+(?:<[^;=(]*>)? (\w+)(?:\{.*\})?(?: =[^;]*)?;", re.M)

@@ -15,11 +15,11 @@ HOME = "sandbox/contract/"
 EXEMPT = (
     "tests/",
     # A bench measures one contract.
-    "actors/commands/bench/", "sandbox/bench/",
+    "commands/bench/", "sandbox/bench/",
     # The mode `runner` of the program is the process of contract cpu, and the probe of the jail starts it.
     "sandbox/service/main.cpp", "sandbox/service/probe.cpp",
     # A slot without a GPU is configured as contract cpu.
-    "actors/commands/slots.cpp",
+    "commands/slots.cpp",
 )
 DEFAULT = re.compile(r'\bcontract = "\w+"')
 

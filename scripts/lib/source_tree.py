@@ -4,7 +4,7 @@
 import re
 import subprocess
 
-FOLDERS = ("runtime", "policy", "sandbox", "synthesis", "actors", "tests")
+FOLDERS = ("runtime", "policy", "sandbox", "synthesis", "actors", "commands", "tests")
 SOURCES = ("*.cpp", "*.hpp", "*.cu", "*.cuh")
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 COMMENT = re.compile(r"//.*")

@@ -173,7 +173,7 @@ class ContractsTest(unittest.TestCase):
 
     def test_no_other_file_decides_by_a_contracts_name(self):
         self.refused("sandbox/evaluator/evaluator.cpp", 'if (verdict.contract == "host") return false;')
-        self.refused("actors/commands/check_input.cpp", 'const bool on_cpu = submission.contract != "cpu";')
+        self.refused("commands/check_input.cpp", 'const bool on_cpu = submission.contract != "cpu";')
         self.allowed("sandbox/contract/host/host.cpp", 'if (verdict.contract == "host") return false;')
 
     def test_a_default_passes(self):

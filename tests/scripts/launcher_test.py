@@ -34,8 +34,8 @@ FAKES = {
              'mkdir -p build/dev/actors\n'
              'printf \'#!/bin/sh\\necho "ran $* home=$WARPSMITH_HOME python=$WARPSMITH_PYTHON '
              'spin=$GOMP_SPINCOUNT"\\n'
-             'exit ${FAKE_EXIT:-0}\\n\' > build/dev/actors/warpsmith\n'
-             'chmod +x build/dev/actors/warpsmith',
+             'exit ${FAKE_EXIT:-0}\\n\' > build/dev/commands/warpsmith\n'
+             'chmod +x build/dev/commands/warpsmith',
 }
 # Replaces Debian's python3 and, copied into the environment, the environment's own.
 PYTHON = r'''#!/bin/sh

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// `warpsmith bench decode`: tokens per second of the generator, then of `transformers`.
+#include "policy/generate/bench_decode.hpp"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "actors/base/script.hpp"
+#include "commands/bench/bench_parts.hpp"
+#include "commands/bench/decode_subject.hpp"
+#include "runtime/environment.hpp"
+#include "runtime/json_text.hpp"
+
+namespace warpsmith::commands {
+using namespace actors;
+namespace {
+
+namespace fs = std::filesystem;
+
+struct DecodeArguments {
+  DecodeSubjectOptions subject;
+  std::vector<int64_t> batches;               // empty: those of the device
+  int64_t prompt_tokens = 0, new_tokens = 0;  // 0: those of the device
+  bool no_peer = false, json = false;
+};
+
+/// What is measured if the options do not say.
+void fill_defaults(DecodeArguments& args) {
+  const bool gpu = args.subject.device == "cuda";
+  if (args.subject.model.empty()) {
+    args.subject.model =
+        source_folder() / (gpu ? "configs/policy/qwen3-1.7b-shape" : "configs/policy/tiny");
+  }
+  if (args.batches.empty()) {
+    args.batches = gpu ? std::vector<int64_t>{1, 64, 256} : std::vector<int64_t>{1, 16};
+  }
+  if (args.prompt_tokens == 0) args.prompt_tokens = gpu ? 512 : 64;
+  if (args.new_tokens == 0) args.new_tokens = gpu ? 256 : 192;
+}
+
+/// The figures of one batch size; the peer's are empty with --no-peer.
+struct Figures {
+  DecodeFigures own;
+  std::optional<double> peer_prefill, peer_decode, peer_all;  // tokens per second
+};
+
+constexpr const char* prefill_name = "prefill_tokens_per_second";
+constexpr const char* decode_name = "decode_tokens_per_second";
+constexpr const char* all_name = "tokens_per_second";
+
+Result<std::map<std::string, double>> run_peer(int64_t batch, const DecodeArguments& args) {
+  const std::string script = "scripts/bench_decode_peer.py";
+  const auto output = run_script(
+      source_folder() / script,
+      {args.subject.model.string(), "--batch", std::to_string(batch), "--prompt-tokens",
+       std::to_string(args.prompt_tokens), "--new-tokens", std::to_string(args.new_tokens),
+       "--device",
+       args.subject.device == "cuda" ? "cuda:" + std::to_string(args.subject.gpu) : "cpu"},
+      std::chrono::minutes{30});
+  if (!output) return tl::unexpected(output.error());
+  return numbers_of(script, *output, {prefill_name, decode_name, all_name});
+}
+
+Result<void> add_peer(int64_t batch, const DecodeArguments& args, Figures& figures) {
+  const auto peer = run_peer(batch, args);
+  if (!peer) return tl::unexpected(peer.error());
+  figures.peer_prefill = peer->at(prefill_name);
+  figures.peer_decode = peer->at(decode_name);
+  figures.peer_all = peer->at(all_name);
+  return {};
+}
+
+nlohmann::json ratio_of(double own, const std::optional<double>& peer) {
+  return peer ? nlohmann::json(own / *peer) : nullptr;
+}
+
+nlohmann::json to_json(const Figures& f) {
+  const policy::DecodeBenchReport& own = f.own.report;
+  nlohmann::json out{{"batch", own.batch},
+                     {"decode_tokens_per_s", own.decode_tokens_per_second},
+                     {"prefill_tokens_per_s", own.prefill_tokens_per_second},
+                     {"tokens_per_s", own.tokens_per_second}};
+  out["peer_decode_tokens_per_s"] = nullable(f.peer_decode);
+  out["peer_prefill_tokens_per_s"] = nullable(f.peer_prefill);
+  out["peer_tokens_per_s"] = nullable(f.peer_all);
+  out["decode_ratio"] = ratio_of(own.decode_tokens_per_second, f.peer_decode);
+  out["ratio"] = ratio_of(own.tokens_per_second, f.peer_all);
+  out["memory_limit_tokens_per_s"] = nullable(f.own.memory_limit);
+  out["swap_pause_ms"] = nullable(f.own.swap_ms);
+  return out;
+}
+
+std::string beside(double own, const std::optional<double>& peer) {
+  if (!peer) return fixed(own, 0);
+  return fixed(own, 0) + " against " + fixed(*peer, 0) + ": " + fixed(own / *peer, 2) + "x";
+}
+
+std::string to_text(const std::vector<Figures>& all) {
+  std::vector<BenchRow> rows;
+  for (const Figures& f : all) {
+    const policy::DecodeBenchReport& own = f.own.report;
+    const std::string batch = ", batch " + std::to_string(own.batch);
+    rows.push_back({"decoded tokens per second" + batch,
+                    beside(own.decode_tokens_per_second, f.peer_decode),
+                    {}});
+    if (f.own.memory_limit) {
+      rows.push_back({"share of the memory limit" + batch,
+                      fixed(100 * own.decode_tokens_per_second / *f.own.memory_limit, 0) +
+                          " % of " + fixed(*f.own.memory_limit, 0),
+                      {}});
+    }
+    rows.push_back({"sampled tokens per second with prefill" + batch,
+                    beside(own.tokens_per_second, f.peer_all),
+                    {}});
+    rows.push_back({"prefilled tokens per second" + batch,
+                    beside(own.prefill_tokens_per_second, f.peer_prefill),
+                    {}});
+    if (f.own.swap_ms) {
+      rows.push_back({"pause for newer weights" + batch, fixed(*f.own.swap_ms, 1) + " ms", {}});
+    }
+  }
+  return table_of(rows);
+}
+
+Result<std::vector<Figures>> measure_all(const DecodeArguments& args) {
+  std::vector<Figures> all;
+  // The peer runs after all of ours, so that it has the GPU's memory for itself.
+  {
+    const auto subject = open_decode_subject(args.subject);
+    if (!subject) return tl::unexpected(subject.error());
+    for (const int64_t batch : args.batches) {
+      auto own = measure_decode(
+          *subject,
+          {.batch = batch, .prompt_tokens = args.prompt_tokens, .new_tokens = args.new_tokens});
+      if (!own) return tl::unexpected(own.error());
+      all.push_back({.own = *own});
+    }
+  }
+  for (Figures& figures : all) {
+    if (args.no_peer) break;
+    if (auto ok = add_peer(figures.own.report.batch, args, figures); !ok) {
+      return tl::unexpected(ok.error());
+    }
+  }
+  return all;
+}
+
+ExitCode bench_decode(DecodeArguments args) {
+  fill_defaults(args);
+  const auto all = measure_all(args);
+  if (!all) return report(all.error());
+  if (!args.json) {
+    std::cout << to_text(*all);
+    return ExitCode::success;
+  }
+  nlohmann::json out{{"model", args.subject.model.string()},
+                     {"device", args.subject.device},
+                     {"batches", nlohmann::json::array()}};
+  for (const Figures& f : *all) out["batches"].push_back(to_json(f));
+  std::cout << out.dump() << '\n';
+  return ExitCode::success;
+}
+
+const char* const decode_footer =
+    "Both have random prompts of the same length, temperature 1 and no stop tokens. On a CPU they "
+    "run\n"
+    "on one thread in float32, on a GPU in bf16; a folder without weights gets random ones there. "
+    "The\n"
+    "memory limit reads weights, keys and values once a step at the bandwidth of a copy, measured "
+    "in\n"
+    "the same run. The peer is `generate` of transformers in the program's Python environment.";
+
+}  // namespace
+
+Command bench_decode_part() {
+  return {
+      "decode", "Tokens per second of the generator beside transformers",
+      [](CLI::App& app) -> std::function<ExitCode()> {
+        auto args = std::make_shared<DecodeArguments>();
+        app.add_option("--device", args->subject.device, "cpu, or cuda for a GPU")
+            ->capture_default_str()
+            ->check(CLI::IsMember({"cpu", "cuda"}));
+        app.add_option("--gpu", args->subject.gpu, "Number of the GPU")
+            ->capture_default_str()
+            ->check(CLI::Range(0, 63));
+        app.add_option("--model", args->subject.model,
+                       "Model folder in Hugging Face layout (default: the tiny policy; on a GPU "
+                       "the shape of Qwen3-1.7B)")
+            ->type_name("FOLDER");
+        app.add_option("--batch", args->batches,
+                       "Sequences decoded together; several sizes separated by commas (default: "
+                       "1,16; on a GPU 1,64,256)")
+            ->delimiter(',')
+            ->check(CLI::Range(1, 4096));
+        app.add_option("--prompt-tokens", args->prompt_tokens,
+                       "Prompt tokens per sequence (default: 64; on a GPU 512)")
+            ->check(CLI::Range(1, 1'000'000));
+        app.add_option("--new-tokens", args->new_tokens,
+                       "Sampled tokens per sequence (default: 192; on a GPU 256)")
+            ->check(CLI::Range(2, 1'000'000));
+        app.add_flag("--no-peer", args->no_peer, "Do not run transformers");
+        app.add_flag("--json", args->json, "Print one JSON object on standard output");
+        app.footer(decode_footer);
+        return [args] { return bench_decode(*args); };
+      }};
+}
+
+}  // namespace warpsmith::commands

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "commands/check/check_report.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "policy/learn/reward.hpp"
+#include "runtime/cuda/clock_sample.hpp"
+#include "runtime/json_text.hpp"
+
+namespace warpsmith::commands {
+namespace {
+
+using nlohmann::json;
+
+json interval(const std::optional<Interval>& value) {
+  return value ? json{value->low, value->high} : json(nullptr);
+}
+
+/// The shape whose speed-up against eager is the lowest; the first if none was timed.
+const ShapeResult* worst_shape(const Verdict& verdict) {
+  const auto worst = std::ranges::min_element(
+      verdict.shapes, {}, [](const ShapeResult& s) { return s.speedup_eager.value_or(1e30); });
+  return worst == verdict.shapes.end() ? nullptr : &*worst;
+}
+
+/// The further baselines by name; a requested one that was not measured has a reason.
+json further_json(const std::vector<FurtherResult>& further) {
+  json out = json::object();
+  for (const FurtherResult& one : further) {
+    out[one.name] = {{"ms", nullable(one.ms)},
+                     {"speedup", nullable(one.speedup)},
+                     {"speedup_interval", interval(one.speedup_ci)},
+                     {"reason", one.reason.empty() ? json(nullptr) : json(one.reason)}};
+  }
+  return out.empty() ? json(nullptr) : out;
+}
+
+json times(const ShapeResult& shape) {
+  return {{"candidate_ms", nullable(shape.candidate_ms)},
+          {"eager_ms", nullable(shape.eager_ms)},
+          {"compile_ms", nullable(shape.compile_ms)},
+          {"speedup_eager", nullable(shape.speedup_eager)},
+          {"speedup_compile", nullable(shape.speedup_compile)},
+          {"speedup_eager_interval", interval(shape.speedup_eager_ci)},
+          {"speedup_compile_interval", interval(shape.speedup_compile_ci)},
+          {"further_baselines", further_json(shape.further)},
+          {"worst_error", nullable(shape.worst_error)},
+          {"gbytes_per_s", nullable(shape.gbytes_per_s)},
+          {"gflops_per_s", nullable(shape.gflops_per_s)},
+          {"roofline_ms", nullable(shape.roofline_ms)}};
+}
+
+json evidence_of(const Verdict& verdict) {
+  if (verdict.evidence.empty()) return nullptr;
+  auto parsed = json::parse(verdict.evidence, nullptr, false);
+  return parsed.is_discarded() ? json(verdict.evidence) : parsed;
+}
+
+/// True if everything that a reward depends on was measured.
+bool is_rewarded(Request request) {
+  return request == Request::final || request == Request::profile;
+}
+
+/// The verdict's class; "compiled" for a solution that compiled and was not run.
+std::string class_name(const Verdict& v, Request request) {
+  return runs(request) || !v.correct() ? std::string{to_string(v.outcome)} : "compiled";
+}
+
+/// The GPU's clocks while it was timed: a summary, or why there is none; null on a CPU.
+json clocks_of(const json& evidence) {
+  if (!evidence.is_object()) return nullptr;
+  const json clocks = evidence.value(json::json_pointer("/timing/clocks"), json());
+  return clocks.is_object() ? clocks.value("summary", clocks) : json(nullptr);
+}
+
+/// The sizes that were verified but not shown to the author of the kernel.
+json hidden_shapes(const Verdict& verdict) {
+  json list = json::array();
+  for (const ShapeResult& s : verdict.shapes) {
+    if (!s.hidden) continue;
+    list.push_back({{"shape", s.shape}, {"worst_error", nullable(s.worst_error)}});
+  }
+  return list;
+}
+
+json verdict_json(const Verdict& v, Request request) {
+  const ShapeResult* shape = worst_shape(v);
+  json out = times(shape != nullptr ? *shape : ShapeResult{});
+  out["hidden_shapes"] = hidden_shapes(v);
+  out["verdict"] = class_name(v, request);
+  out["contract"] = v.contract;
+  out["trust"] = runs(request) ? json(to_string(v.trust)) : json(nullptr);
+  out["correct"] = runs(request) || !v.correct() ? json(v.correct()) : json(nullptr);
+  out["reward"] =
+      is_rewarded(request) ? json(policy::reward_of(v, RewardRule::milestone)) : json(nullptr);
+  out["strict"] = v.strict ? json{{"passed", v.strict->passed}, {"why", v.strict->why}} : json();
+  out["accepted_mutants"] = v.weakness.empty() ? json(nullptr) : json(v.weakness);
+  out["submission_hash"] = v.submission_hash;
+  out["feedback"] = v.feedback;
+  out["jail"] = v.jail;
+  out["phase_ms"] = v.phase_ms;
+  out["evidence"] = evidence_of(v);
+  out["clocks"] = clocks_of(out["evidence"]);
+  return out;
+}
+
+json failure_json(const InfraFailure& failure) {
+  json out = times({});
+  for (const char* key : {"contract", "trust", "correct", "reward", "strict", "accepted_mutants",
+                          "jail", "evidence", "clocks", "hidden_shapes"}) {
+    out[key] = nullptr;
+  }
+  out["verdict"] = to_string(failure.kind);
+  out["feedback"] = failure.detail;
+  return out;
+}
+
+template <class... Args>
+std::string print(const char* format, Args... args) {
+  std::array<char, 256> text{};
+  (void)std::snprintf(text.data(), text.size(), format, args...);
+  return text.data();
+}
+
+std::string speedup_line(const char* against, const std::optional<double>& speedup,
+                         const std::optional<Interval>& ci) {
+  if (!speedup) return {};
+  if (!ci) return print("  %.2fx %s\n", *speedup, against);
+  return print("  %.2fx %s (95 %% interval %.2f to %.2f)\n", *speedup, against, ci->low, ci->high);
+}
+
+std::string further_lines(const std::vector<FurtherResult>& further) {
+  std::string out;
+  for (const FurtherResult& one : further) {
+    out += one.reason.empty() ? speedup_line(one.name.c_str(), one.speedup, one.speedup_ci)
+                              : "  " + one.name + " not measured: " + one.reason + '\n';
+  }
+  return out;
+}
+
+/// The SM clock and the reasons that held it back; empty if it was not read.
+std::string clock_line(const Verdict& v) {
+  const json clocks = clocks_of(evidence_of(v));
+  if (!clocks.is_object() || !clocks.value("median_sm_mhz", json()).is_number()) return {};
+  std::string out = print("  SM clock %.0f MHz, lowest %.0f", clocks["median_sm_mhz"].get<double>(),
+                          clocks["lowest_sm_mhz"].get<double>());
+  for (const auto& [reason, count] : clocks["reasons"].items()) {
+    if (!cuda::slows_down(reason)) continue;
+    out += print(", %s in %d of %d readings", reason.c_str(), count.get<int>(),
+                 clocks["readings"].get<int>());
+  }
+  return out + '\n';
+}
+
+/// The jail's primitives in force; empty if nothing ran or was compiled.
+std::string jail_line(const std::map<std::string, std::string>& jail) {
+  std::string out;
+  for (const auto& [primitive, in_force] : jail) {
+    out += out.empty() ? "  jail: " : ", ";
+    out.append(primitive).append(1, ' ').append(in_force);
+  }
+  return out.empty() ? out : out + '\n';
+}
+
+/// Indents each line by two blanks.
+std::string indented(const std::string& text) {
+  std::string out;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) out += "  " + line + '\n';
+  return out;
+}
+
+/// Removes the class at the start of feedback: here it stands on the line above.
+std::string without_class(const std::string& feedback, VerdictClass outcome) {
+  const std::string front = std::string{to_string(outcome)} + ": ";
+  return feedback.starts_with(front) ? feedback.substr(front.size()) : feedback;
+}
+
+/// The reward, trust class and contract; only the contract if nothing was measured.
+std::string worth_line(const Verdict& v, Request request) {
+  if (!is_rewarded(request)) return "  contract " + v.contract + '\n';
+  return print("  reward %.2f, trust class %s, contract %s\n",
+               policy::reward_of(v, RewardRule::milestone), std::string{to_string(v.trust)}.c_str(),
+               v.contract.c_str());
+}
+
+std::string verdict_text(const Verdict& v, Request request) {
+  if (request == Request::explain && v.correct()) return v.feedback;
+  std::string out = class_name(v, request) + '\n';
+  if (runs(request) || !v.correct()) out += indented(without_class(v.feedback, v.outcome));
+  if (request == Request::explain) return out;
+  if (const ShapeResult* shape = worst_shape(v)) {
+    out += speedup_line("eager", shape->speedup_eager, shape->speedup_eager_ci);
+    out += speedup_line("torch.compile", shape->speedup_compile, shape->speedup_compile_ci);
+    out += further_lines(shape->further);
+  }
+  out += clock_line(v);
+  return out + worth_line(v, request) + jail_line(v.jail);
+}
+
+}  // namespace
+
+std::string judgement_json(const Judgement& judgement, Request request) {
+  const auto* verdict = std::get_if<Verdict>(&judgement);
+  const json out = verdict != nullptr ? verdict_json(*verdict, request)
+                                      : failure_json(std::get<InfraFailure>(judgement));
+  // Compiler messages quote the submission, whose bytes need not be UTF-8.
+  return out.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::string judgement_text(const Judgement& judgement, Request request) {
+  if (const auto* verdict = std::get_if<Verdict>(&judgement))
+    return verdict_text(*verdict, request);
+  const auto& failure = std::get<InfraFailure>(judgement);
+  return std::string{to_string(failure.kind)} + ": " + failure.detail + '\n';
+}
+
+}  // namespace warpsmith::commands

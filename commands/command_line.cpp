@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line: one subcommand, its options, its exit code.
+#include <c10/util/Exception.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+
+#include "commands/command.hpp"
+#include "commands/terminal_text.hpp"
+#include "runtime/config/nearest_name.hpp"
+#include "runtime/environment.hpp"
+#include "runtime/log.hpp"
+
+namespace warpsmith::commands {
+namespace {
+
+const char* const about =
+    "Trains a language model to write fast kernels, with verdicts that cannot be forged.";
+const char* const footer =
+    "Exit codes: 0 done, 1 judged not correct, 2 bad input, 3 infrastructure failure,\n"
+    "130 interrupted (0 for training that Ctrl-C stopped: its checkpoint is written).\n"
+    "Help on one command: warpsmith COMMAND --help\n"
+    "First run: warpsmith train configs/quickstart.toml";
+
+bool is_bad_input(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::invalid_config:
+    case ErrorCode::invalid_argument:
+    case ErrorCode::parse_failed:
+    case ErrorCode::not_found:
+    case ErrorCode::already_exists:
+    case ErrorCode::locked:
+    case ErrorCode::corrupt:
+    case ErrorCode::unsupported:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// One subcommand and its action.
+struct Registered {
+  CLI::App* app = nullptr;
+  std::function<ExitCode()> action;
+};
+
+std::vector<Registered> add_all(CLI::App& app) {
+  std::vector<Registered> registered;
+  for (const Command& command : all_commands()) {
+    CLI::App* sub = app.add_subcommand(command.name, command.about);
+    registered.push_back({sub, command.add(*sub)});
+  }
+  return registered;
+}
+
+ExitCode run_guarded(const std::function<ExitCode()>& action) {
+  try {
+    return action();
+  } catch (const c10::Error& error) {
+    return report({ErrorCode::infrastructure, error.what_without_backtrace()});
+  } catch (const std::exception& error) {
+    return report({ErrorCode::infrastructure, error.what()});
+  }
+}
+
+ExitCode run_named(const std::vector<Registered>& commands) {
+  for (const Registered& command : commands) {
+    if (command.app->parsed()) return run_guarded(command.action);
+  }
+  return ExitCode::bad_input;
+}
+
+/// Names the nearest name, or all names if none is near.
+std::string hint(const std::string& word, const std::set<std::string>& names) {
+  const std::string nearest = nearest_name(word, names);
+  return is_near(word, nearest) ? "the nearest is \"" + nearest + "\"" : list_of(names);
+}
+
+/// The command that was parsed last: `app` itself if there is none.
+const CLI::App& innermost(const CLI::App& app) {
+  const auto parsed = app.get_subcommands();
+  return parsed.empty() ? app : innermost(*parsed.front());
+}
+
+std::string message_of(const CLI::App& app, const CLI::Error& error) {
+  const CLI::App& last = innermost(app);
+  std::set<std::string> names;
+  for (const CLI::App* command : last.get_subcommands({})) names.insert(command->get_name());
+  const bool lacks_one = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr &&
+                         last.get_subcommands().empty() && !names.empty();
+  if (!lacks_one) return error.what();
+  return (&last == &app ? "" : last.get_name() + ": ") + list_of(names);
+}
+
+/// Formats the library's messages like those of this program.
+std::string failure_text(const CLI::App* app, const CLI::Error& error) {
+  return "warpsmith: " + for_terminal(message_of(*app, error)) +
+         "\nRun with --help for the options.\n";
+}
+
+}  // namespace
+
+ExitCode report(const Error& error) {
+  log::flush();
+  // A message of several lines, such as all errors of a configuration, starts on a line of its own.
+  const bool several = error.message.find('\n') != std::string::npos;
+  std::cerr << "warpsmith:" << (several ? '\n' : ' ') << for_terminal(error.message) << '\n';
+  return is_bad_input(error.code) ? ExitCode::bad_input : ExitCode::infrastructure;
+}
+
+/// Fails for an unknown command, by name: the library's own message would not name it. `words`
+/// begin with a command of `app` or with an option.
+Result<void> check_command(const CLI::App& app, std::span<const char* const> words) {
+  std::map<std::string, const CLI::App*> commands;
+  for (const CLI::App* command : app.get_subcommands({})) commands[command->get_name()] = command;
+  if (commands.empty() || words.empty() || *words.front() == '-') return {};
+  const std::string word = words.front();
+  const auto found = commands.find(word);
+  if (found != commands.end()) return check_command(*found->second, words.subspan(1));
+  std::set<std::string> names;
+  for (const auto& [name, command] : commands) names.insert(name);
+  const std::string within = app.get_parent() == nullptr ? "command" : app.get_name() + " command";
+  return fail(ErrorCode::invalid_argument,
+              "no " + within + " \"" + word + "\"; " + hint(word, names));
+}
+
+ExitCode run_command_line(int argc, const char* const* argv) {
+  CLI::App app{about, "warpsmith"};
+  app.footer(footer);
+  app.failure_message(failure_text);
+  app.set_version_flag("--version", "warpsmith " + program_version());
+  app.require_subcommand(1);
+  const std::vector<Registered> commands = add_all(app);
+  const std::span words{argv, static_cast<size_t>(argc)};
+  if (auto known = check_command(app, words.subspan(1)); !known) return report(known.error());
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? ExitCode::success : ExitCode::bad_input;
+  }
+  return run_named(commands);
+}
+
+}  // namespace warpsmith::commands

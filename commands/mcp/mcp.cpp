@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// `warpsmith mcp`: the judge as tools for other agents, over standard input and output.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <iostream>
+#include <memory>
+
+#include "commands/command.hpp"
+#include "commands/mcp/judge_tools.hpp"
+#include "commands/mcp/line_reader.hpp"
+#include "commands/signals.hpp"
+#include "runtime/log.hpp"
+#include "runtime/run/durable_file.hpp"
+
+namespace warpsmith::commands {
+namespace {
+
+constexpr size_t most_line_bytes = size_t{4} << 20U;
+
+const char* const footer =
+    "Speaks the Model Context Protocol: JSON-RPC, one message per line; logs go to standard\n"
+    "error. An agent starts it as a tool server, for example:\n"
+    "  {\"mcpServers\": {\"warpsmith\": {\"command\": \"./warpsmith\",\n"
+    "    \"args\": [\"mcp\", \"--tasks\", \"configs/tasks/cpu/train\"]}}}\n"
+    "Tools: list_tasks, check, verify, profile, explain_plan, submit. Calls run one after "
+    "another.\n"
+    "Exit codes: 0 the client closed its end, 2 bad input, 130 interrupted.";
+
+/// The protocol's own descriptor for standard output. What else is written there goes to standard
+/// error, so that no library can break the protocol.
+Result<OpenFile> take_standard_output() {
+  std::cout.flush();
+  const int own = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+  if (own < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
+    return fail(ErrorCode::io_failed, "mcp: standard output cannot be duplicated");
+  }
+  return OpenFile{own};
+}
+
+/// Hands lines over until the client closes its end or Ctrl-C.
+ExitCode read_lines(McpSession& session, const SignalWait& signals) {
+  constexpr std::chrono::milliseconds look{200};
+  LineReader reader(STDIN_FILENO, most_line_bytes);
+  std::string line;
+  while (!signals.arrived()) {
+    switch (reader.next(line, look)) {
+      case LineReader::Got::line:
+        if (!line.empty()) session.handle(line);
+        break;
+      case LineReader::Got::too_long:
+        session.refuse_long_line(most_line_bytes);
+        break;
+      case LineReader::Got::nothing:
+        break;
+      case LineReader::Got::end:
+        return ExitCode::success;
+    }
+  }
+  return ExitCode::interrupted;
+}
+
+ExitCode mcp(const JudgeToolOptions& options) {
+  const SignalWait signals{"stopping"};
+  ::signal(SIGPIPE, SIG_IGN);
+  auto output = take_standard_output();
+  if (!output) return report(output.error());
+  McpSession session(judge_tools(options), [&output](const std::string& line) {
+    if (auto written = write_all(*output, line + '\n', "standard output"); !written) {
+      log::warn("mcp: " + written.error().message);
+    }
+  });
+  const ExitCode code = read_lines(session, signals);
+  session.stop();
+  return code;
+}
+
+}  // namespace
+
+Command mcp_command() {
+  return {"mcp", "Offer the judge to other agents as tools (Model Context Protocol)",
+          [](CLI::App& app) -> std::function<ExitCode()> {
+            auto options = std::make_shared<JudgeToolOptions>();
+            app.add_option("--tasks", options->tasks,
+                           "Task files and folders, separated by commas: their tasks have ids")
+                ->type_name("DIR")
+                ->delimiter(',')
+                ->check(CLI::ExistingPath);
+            app.add_option("--timeout", options->timeout_s, "Seconds for one call")
+                ->capture_default_str()
+                ->check(CLI::Range(1, 86'400));
+            app.add_option("--keep", options->keep_s,
+                           "Seconds that the sandbox stays ready after a call")
+                ->capture_default_str()
+                ->check(CLI::Range(0, 3'600));
+            app.add_option("--gpu", options->gpu, "Number of the GPU")
+                ->capture_default_str()
+                ->check(CLI::Range(0, 63));
+            app.add_option("--max-submissions", options->max_submissions,
+                           "Submissions of each task; 0: no limit")
+                ->capture_default_str()
+                ->check(CLI::Range(0, 1'000'000));
+            app.footer(footer);
+            return [options] { return mcp(*options); };
+          }};
+}
+
+}  // namespace warpsmith::commands

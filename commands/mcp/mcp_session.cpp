@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "commands/mcp/mcp_session.hpp"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "runtime/environment.hpp"
+#include "runtime/log.hpp"
+
+namespace warpsmith::commands {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array<const char*, 4> versions{"2025-11-25", "2025-06-18", "2025-03-26",
+                                              "2024-11-05"};
+
+const char* const instructions =
+    "A judge of compute kernels. list_tasks shows what can be solved. verify says whether a "
+    "solution is correct, check also how fast it is, submit is the final verdict and is counted. "
+    "Give a solution as a folder or as files. explain_plan reads a launch plan of contract device.";
+
+/// The client's version of the protocol if this server knows it, else the newest that it knows.
+std::string agreed_version(const json& params) {
+  const std::string asked = params.value("protocolVersion", std::string{});
+  const auto* found = std::ranges::find(versions, asked);
+  return found == versions.end() ? versions.front() : *found;
+}
+
+json initialized(const json& params) {
+  return {{"protocolVersion", agreed_version(params)},
+          {"capabilities", {{"tools", {{"listChanged", false}}}}},
+          {"serverInfo", {{"name", "warpsmith"}, {"version", program_version()}}},
+          {"instructions", instructions}};
+}
+
+json list_of_tools(const std::vector<McpTool>& tools) {
+  json list = json::array();
+  for (const McpTool& tool : tools) {
+    list.push_back({{"name", tool.name},
+                    {"description", tool.about},
+                    {"inputSchema", json::parse(tool.input_schema)}});
+  }
+  return {{"tools", std::move(list)}};
+}
+
+json answer_json(const McpAnswer& answer) {
+  return {{"content", {{{"type", "text"}, {"text", answer.text}}}},
+          {"structuredContent", json::parse(answer.structured)},
+          {"isError", answer.is_error}};
+}
+
+McpAnswer run_tool(const McpTool& tool, const std::string& arguments, CallControl& control) {
+  try {
+    return tool.run(json::parse(arguments), control);
+  } catch (const std::exception& error) {
+    return {.text = std::string("internal error: ") + error.what(), .is_error = true};
+  }
+}
+
+}  // namespace
+
+void CallControl::on_cancel(std::function<void()> end) {
+  const std::lock_guard lock(mutex_);
+  if (cancelled_ && end) end();
+  end_ = std::move(end);
+}
+
+void CallControl::cancel() {
+  const std::lock_guard lock(mutex_);
+  if (!std::exchange(cancelled_, true) && end_) end_();
+}
+
+bool CallControl::cancelled() const {
+  const std::lock_guard lock(mutex_);
+  return cancelled_;
+}
+
+McpSession::McpSession(std::vector<McpTool> tools, std::function<void(const std::string&)> write)
+    : tools_(std::move(tools)), write_(std::move(write)), worker_([this] { run_calls(); }) {}
+
+McpSession::~McpSession() {
+  stop();
+}
+
+void McpSession::send(const std::string& line) {
+  const std::lock_guard lock(write_mutex_);
+  write_(line);
+}
+
+void McpSession::handle(std::string_view line) {
+  const RpcLine read = read_rpc_line(line);
+  if (read.error) return send(rpc_error(*read.error));
+  if (!read.message) return;
+  try {
+    read.message->id ? request(*read.message) : notified(*read.message);
+  } catch (const json::exception& error) {
+    if (read.message->id) {
+      send(rpc_error({RpcCode::invalid_params, error.what(), *read.message->id}));
+    }
+  }
+}
+
+void McpSession::refuse_long_line(size_t most_bytes) {
+  send(rpc_error({RpcCode::invalid_request,
+                  "a line: expected at most " + std::to_string(most_bytes) + " bytes"}));
+}
+
+void McpSession::request(const RpcMessage& message) {
+  const std::string& id = *message.id;
+  if (message.method == "initialize") {
+    return send(rpc_result(id, initialized(json::parse(message.params))));
+  }
+  if (message.method == "ping") return send(rpc_result(id, json::object()));
+  if (message.method == "tools/list") return send(rpc_result(id, list_of_tools(tools_)));
+  if (message.method == "tools/call") return queue_call(message);
+  send(rpc_error({RpcCode::method_not_found,
+                  message.method + ": this server has initialize, ping, tools/list, tools/call",
+                  id}));
+}
+
+/// Other notifications need no action. A cancelled call is not answered.
+void McpSession::notified(const RpcMessage& message) {
+  if (message.method != "notifications/cancelled") return;
+  const json params = json::parse(message.params);
+  if (!params.contains("requestId")) return;
+  const std::string id = json_text(params["requestId"]);
+  const std::lock_guard lock(mutex_);
+  std::erase_if(waiting_, [&](const Call& call) { return call.id == id; });
+  if (running_ && running_->id == id) running_->control->cancel();
+}
+
+void McpSession::queue_call(const RpcMessage& message) {
+  const json params = json::parse(message.params);
+  const std::string name = params.value("name", std::string{});
+  const auto tool = std::ranges::find(tools_, name, &McpTool::name);
+  if (tool == tools_.end()) {
+    return send(rpc_error({RpcCode::invalid_params, "no tool \"" + name + "\"", *message.id}));
+  }
+  const json arguments = params.value("arguments", json::object());
+  if (!arguments.is_object()) {
+    return send(rpc_error({RpcCode::invalid_params, "arguments: expected an object", *message.id}));
+  }
+  Call call{*message.id, &*tool, json_text(arguments),
+            std::make_shared<CallControl>(progress_sender(params))};
+  {
+    const std::lock_guard lock(mutex_);
+    if (waiting_.size() < max_waiting_calls) {
+      waiting_.push_back(std::move(call));
+      changed_.notify_all();
+      return;
+    }
+  }
+  send(rpc_error({RpcCode::busy,
+                  std::to_string(max_waiting_calls) + " calls wait already; try again later",
+                  *message.id}));
+}
+
+/// Sends progress if the client gave a token for it.
+std::function<void(const std::string&)> McpSession::progress_sender(const json& params) {
+  const json token = params.value(json::json_pointer("/_meta/progressToken"), json());
+  if (!token.is_string() && !token.is_number_integer()) return [](const std::string&) {};
+  return [this, token, count = std::make_shared<int>(0)](const std::string& line) {
+    send(rpc_notification("notifications/progress",
+                          {{"progressToken", token}, {"progress", ++*count}, {"message", line}}));
+  };
+}
+
+void McpSession::run_calls() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait_for(lock, std::chrono::seconds{1},
+                      [this] { return stopping_ || !waiting_.empty(); });
+    if (stopping_) return;
+    if (waiting_.empty()) continue;
+    running_ = std::make_shared<const Call>(std::move(waiting_.front()));
+    waiting_.pop_front();
+    const auto call = running_;
+    lock.unlock();
+    run_call(*call);
+    lock.lock();
+    running_.reset();
+  }
+}
+
+void McpSession::run_call(const Call& call) {
+  const McpAnswer answer = run_tool(*call.tool, call.arguments, *call.control);
+  call.control->on_cancel(nullptr);
+  if (!call.control->cancelled()) send(rpc_result(call.id, answer_json(answer)));
+}
+
+void McpSession::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    waiting_.clear();
+    if (running_) running_->control->cancel();
+    changed_.notify_all();
+  }
+  if (worker_.joinable()) worker_.join();
+}
+
+}  // namespace warpsmith::commands

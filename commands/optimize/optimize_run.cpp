@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "commands/optimize/optimize_run.hpp"
+
+#include <algorithm>
+#include <iostream>
+
+#include "commands/baselines_option.hpp"
+#include "commands/end_on_signal.hpp"
+#include "commands/optimize/attempt_journal.hpp"
+#include "commands/optimize/brain_candidates.hpp"
+#include "commands/optimize/found_folder.hpp"
+#include "commands/optimize/judging_pool.hpp"
+#include "commands/optimize/optimize_result.hpp"
+#include "commands/slots.hpp"
+#include "commands/stack.hpp"
+#include "commands/terminal_text.hpp"
+#include "runtime/one_line.hpp"
+#include "synthesis/task_source.hpp"
+
+namespace warpsmith::commands {
+namespace {
+
+/// What is judged, all of it read before anything runs.
+struct OptimizeInput {
+  Task task;
+  std::vector<DeclaredShape> shapes;
+  std::vector<FoundSubmission> users, candidates;
+};
+
+/// Refuses submissions of several contracts: they run on different slots.
+Result<void> check_one_contract(const OptimizeInput& input) {
+  const FoundSubmission& first = input.candidates.front();
+  for (const auto* list : {&input.candidates, &input.users}) {
+    for (const FoundSubmission& one : *list) {
+      if (one.submission.contract == first.submission.contract) continue;
+      return fail(ErrorCode::invalid_argument,
+                  one.found + ": contract " + one.submission.contract + ", but " + first.found +
+                      " is of contract " + first.submission.contract +
+                      "; judge them apart, or name one with --contract");
+    }
+  }
+  return {};
+}
+
+void tell_skipped(const std::vector<std::string>& lines) {
+  for (const std::string& one : lines) std::cerr << for_terminal("left out: " + one + '\n');
+}
+
+/// All but the candidates, which a brain may still have to find.
+Result<OptimizeInput> read_input(const OptimizeSettings& s) {
+  auto task = synthesis::load_task(s.operator_file);
+  if (!task) return tl::unexpected(std::move(task.error()));
+  if (task->content_hash != s.operator_hash) {
+    return fail(ErrorCode::invalid_argument,
+                s.operator_file + ": changed since this result folder was begun; begin a new one");
+  }
+  OptimizeInput input{*task, declared_shapes(*task), {}, {}};
+  std::vector<std::string> skipped;
+  if (!s.baseline.empty()) {
+    auto users = read_submissions(
+        {"--baseline", s.baseline, s.operator_file, s.contract, /*whole=*/true}, skipped);
+    if (!users) return tl::unexpected(std::move(users.error()));
+    input.users = std::move(*users);
+  }
+  tell_skipped(skipped);
+  return input;
+}
+
+Result<void> read_candidates(const OptimizeSettings& s, OptimizeInput& input) {
+  std::vector<std::string> skipped;
+  auto candidates =
+      read_submissions({"--candidates", s.candidates, s.operator_file, s.contract}, skipped);
+  tell_skipped(skipped);
+  if (!candidates) return tl::unexpected(std::move(candidates.error()));
+  input.candidates = std::move(*candidates);
+  return check_one_contract(input);
+}
+
+SandboxConfig slots_config(const OptimizeSettings& s, const OptimizeInput& input) {
+  const FoundSubmission& first = input.candidates.front();
+  SandboxConfig config;
+  config.contract = slot_contract(first.submission.contract, first.device);
+  config.baselines = selected_baselines(s.baselines);
+  config.count = s.slots;
+  config.first_gpu = s.gpu;
+  config.numerics = s.numerics;
+  return config;
+}
+
+/// The attempt that a submission has in the journal; null if none.
+const Attempt* attempt_for(const AttemptJournal& journal, const FoundSubmission& one) {
+  const auto found = std::ranges::find(journal.attempts(), one.key, &Attempt::key);
+  return found == journal.attempts().end() ? nullptr : &*found;
+}
+
+/// The candidates without an attempt, each content once.
+std::vector<FoundSubmission> still_to_judge(const AttemptJournal& journal,
+                                            const std::vector<FoundSubmission>& all) {
+  std::vector<FoundSubmission> out;
+  for (const FoundSubmission& one : all) {
+    const bool queued = std::ranges::find(out, one.key, &FoundSubmission::key) != out.end();
+    if (!queued && attempt_for(journal, one) == nullptr) out.push_back(one);
+  }
+  return out;
+}
+
+/// The attempts of these submissions, under their names.
+std::vector<Attempt> attempts_for(const AttemptJournal& journal,
+                                  const std::vector<FoundSubmission>& all, AttemptRole role) {
+  std::vector<Attempt> out;
+  for (const FoundSubmission& one : all) {
+    const Attempt* judged = attempt_for(journal, one);
+    if (judged == nullptr) continue;
+    out.push_back({one.name, role, one.key, one.found, judged->shapes});
+  }
+  return out;
+}
+
+std::string judged_line(const Attempt& attempt) {
+  std::string out = attempt.name + ':';
+  for (const ShapeAttempt& one : attempt.shapes) {
+    out += ' ' + one.shape + ' ' + std::string(to_string(one.verdict.outcome));
+  }
+  return out + '\n';
+}
+
+/// Everything of one call that the steps share.
+class OptimizeJob {
+ public:
+  OptimizeJob(const OptimizeCall& call, const SignalWait& signals, OptimizeInput input,
+              std::string asked, AttemptJournal journal,
+              const std::vector<sandbox::SandboxOptions>& slots)
+      : call_(call),
+        signals_(signals),
+        input_(std::move(input)),
+        asked_(std::move(asked)),
+        journal_(std::move(journal)),
+        services_(services_of(slots, end_.ender())) {}
+
+  Result<ExitCode> run() {
+    if (auto users = judge_users(); !users) return tl::unexpected(users.error());
+    if (auto judged = judge_candidates(); !judged) return tl::unexpected(judged.error());
+    OptimizeReport report = report_now();
+    auto written = write_result(
+        {call_.folder, services_.front(), input_.shapes, input_.candidates, input_.users,
+         signals_.arrived(), std::chrono::seconds{call_.settings.timeout_s}},
+        report);
+    if (!written) return tl::unexpected(written.error());
+    std::cout << (call_.json ? to_json(report) : for_terminal(to_text(report)));
+    std::cerr << "written: report.json and report.html in " << call_.folder.folder.string() << '\n';
+    return code_of(report);
+  }
+  bool stopped() const { return signals_.arrived(); }
+
+ private:
+  bool asks() const { return !call_.settings.brain.empty(); }
+
+  JudgingPool pool() const {
+    JudgingPool pool{services_,
+                     input_.shapes,
+                     std::chrono::seconds{call_.settings.timeout_s},
+                     std::nullopt,
+                     [this] { return signals_.arrived(); },
+                     [](const std::string& line) { std::cerr << line + '\n'; }};
+    if (call_.budget.time && !asks()) pool.end = began_ + *call_.budget.time;
+    return pool;
+  }
+
+  PoolResult judge(const std::vector<FoundSubmission>& list, AttemptRole role) {
+    return judge_all(pool(), list, role, [this](const Attempt& attempt) {
+      std::cerr << judged_line(attempt);
+      return journal_.add(attempt);
+    });
+  }
+
+  /// A user's kernel without a verdict, or a wrong one, ends the call: the comparison would be
+  /// with something else than the user asked for.
+  Result<void> judge_users() {
+    PoolResult result = judge(still_to_judge(journal_, input_.users), AttemptRole::user_kernel);
+    if (result.error) return tl::unexpected(*result.error);
+    if (!result.unjudged.empty()) return no_verdict("--baseline", result.unjudged.front());
+    if (result.not_begun > 0) {
+      return fail(ErrorCode::infrastructure, "no time was left to judge the kernels of --baseline");
+    }
+    for (const Attempt& user : attempts_for(journal_, input_.users, AttemptRole::user_kernel)) {
+      if (user.correct()) continue;
+      const ShapeAttempt& last = user.shapes.back();
+      return fail(ErrorCode::invalid_argument,
+                  "--baseline " + user.found + ": expected a correct kernel, got " +
+                      std::string(to_string(last.verdict.outcome)) + " on " + last.shape + ": " +
+                      last.verdict.feedback + "\nCorrect it, or take it out of the folder");
+    }
+    return {};
+  }
+
+  static Result<void> no_verdict(const std::string& what, const Unjudged& one) {
+    const bool refused = one.failure.kind == InfraKind::task_refused;
+    return fail(refused ? ErrorCode::invalid_argument : ErrorCode::infrastructure,
+                what + ' ' + one.name + ": no verdict: " + one.failure.detail);
+  }
+
+  Result<void> judge_candidates() {
+    std::vector<FoundSubmission> list = still_to_judge(journal_, input_.candidates);
+    const size_t before = list.size();
+    if (call_.budget.attempts && !asks()) {
+      const auto judged = attempts_for(journal_, input_.candidates, AttemptRole::candidate).size();
+      const auto allowed = static_cast<size_t>(*call_.budget.attempts);
+      list.resize(std::min(list.size(), allowed > judged ? allowed - judged : 0));
+    }
+    PoolResult result = judge(list, AttemptRole::candidate);
+    if (result.error) return tl::unexpected(*result.error);
+    not_begun_ = result.not_begun + before - list.size();
+    for (const Unjudged& one : result.unjudged) {
+      if (one.failure.kind == InfraKind::task_refused) return no_verdict("operator", one);
+      left_out_.push_back({one.name, one.failure.detail});
+    }
+    return {};
+  }
+
+  OptimizeReport report_now() const {
+    const OptimizeSettings& s = call_.settings;
+    OptimizeReport report{s.operator_file, input_.candidates.front().submission.contract,
+                          s.numerics, s.stack, s.margin};
+    for (const DeclaredShape& shape : input_.shapes) report.shapes.push_back(shape.function);
+    report.user_kernels = attempts_for(journal_, input_.users, AttemptRole::user_kernel);
+    report.candidates = attempts_for(journal_, input_.candidates, AttemptRole::candidate);
+    report.promotion = promote(report.user_kernels, report.candidates, s.margin);
+    report.left_out = left_out_;
+    report.not_begun = not_begun_;
+    report.stopped = signals_.arrived();
+    report.asked = asked_;
+    return report;
+  }
+
+  ExitCode code_of(const OptimizeReport& report) const {
+    if (signals_.arrived()) return ExitCode::interrupted;
+    if (report.promotion.winner) return ExitCode::success;
+    return report.left_out.empty() ? ExitCode::judged_wrong : ExitCode::infrastructure;
+  }
+
+  const OptimizeCall& call_;
+  const SignalWait& signals_;
+  OptimizeInput input_;
+  std::string asked_;
+  AttemptJournal journal_;
+  EndOnSignal end_{signals_};
+  std::vector<SandboxBackendFactory> services_;
+  SteadyClock::time_point began_ = SteadyClock::now();
+  std::vector<LeftOut> left_out_;
+  size_t not_begun_ = 0;
+};
+
+ExitCode tell_resume(const OptimizeCall& call) {
+  std::cerr << "kept: the verdicts in " << call.folder.journal().string()
+            << "\ngo on with: ./warpsmith optimize --resume " << call.folder.folder.string()
+            << '\n';
+  return ExitCode::interrupted;
+}
+
+/// Judges the candidates of the input and decides.
+Result<ExitCode> judge(const OptimizeCall& call, OptimizeInput input, const std::string& asked) {
+  // From here on Ctrl-C leaves a folder that --resume takes.
+  const SignalWait signals{"stopping: what was judged is kept; press Ctrl-C again to exit at once"};
+  auto slots = take_slots(slots_config(call.settings, input));
+  if (!slots) return tl::unexpected(std::move(slots.error()));
+  if (call.is_new && call.settings.brain.empty()) {
+    auto made = make_result_folder(call.folder, call.settings);
+    if (!made) return tl::unexpected(std::move(made.error()));
+  }
+  auto journal = AttemptJournal::open(call.folder.journal());
+  if (!journal) return tl::unexpected(std::move(journal.error()));
+  OptimizeJob job(call, signals, std::move(input), asked, std::move(*journal), *slots);
+  auto code = job.run();
+  return job.stopped() ? tell_resume(call) : code;
+}
+
+/// Asks the brain in a result folder, which is removed again if nothing began.
+Result<BrainEnd> ask(const OptimizeCall& call) {
+  if (call.is_new) {
+    auto made = make_result_folder(call.folder, call.settings);
+    if (!made) return tl::unexpected(std::move(made.error()));
+  }
+  auto end = ask_brain(
+      {call.settings, call.folder, call.overrides, call.budget.attempts, call.budget.time});
+  std::error_code error;
+  if (!end && call.is_new && !std::filesystem::exists(call.folder.brain(), error)) {
+    std::filesystem::remove(call.folder.settings(), error);
+    std::filesystem::remove(call.folder.folder, error);  // stays if it holds anything
+  }
+  return end;
+}
+
+/// Reads what the brain found; false if nothing of it can be judged.
+Result<bool> read_found(const OptimizeCall& call, const BrainEnd& end, OptimizeInput& input) {
+  OptimizeSettings settings = call.settings;
+  settings.contract = end.contract;
+  auto read = read_candidates(settings, input);
+  if (!read && read.error().code == ErrorCode::not_found) return false;
+  if (!read) return tl::unexpected(std::move(read.error()));
+  for (FoundSubmission& one : input.candidates) {
+    one.found = origin_of(one.name, call.folder.brain());
+  }
+  return true;
+}
+
+/// What a brain found is judged even if it failed later: it has its price.
+Result<ExitCode> ask_and_judge(const OptimizeCall& call, OptimizeInput input) {
+  const auto end = ask(call);
+  if (!end) return tl::unexpected(end.error());
+  const LoopResult& loop = end->loop;
+  if (loop.end == LoopEnd::stopped && loop.limit.empty()) return tell_resume(call);
+  Result<ExitCode> code = ExitCode::judged_wrong;
+  const auto found = read_found(call, *end, input);
+  if (!found) return tl::unexpected(found.error());
+  if (*found) {
+    code = judge(call, std::move(input), end->summary);
+  } else {
+    std::cerr << "nothing better: " << end->summary << "; see " << call.folder.brain().string()
+              << "/log.txt\n";
+  }
+  if (loop.end != LoopEnd::failed) return code;
+  (void)tell_resume(call);
+  return fail(loop.error.code, "--brain: " + loop.error.message);
+}
+
+Result<ExitCode> run_or_error(const OptimizeCall& call) {
+  auto input = read_input(call.settings);
+  if (!input) return tl::unexpected(std::move(input.error()));
+  if (!call.settings.brain.empty()) return ask_and_judge(call, std::move(*input));
+  if (auto read = read_candidates(call.settings, *input); !read) {
+    return tl::unexpected(read.error());
+  }
+  return judge(call, std::move(*input), "");
+}
+
+}  // namespace
+
+ExitCode run_optimize(const OptimizeCall& call) {
+  const auto code = run_or_error(call);
+  return code ? *code : report(code.error());
+}
+
+}  // namespace warpsmith::commands

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "commands/optimize/promotion.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+namespace warpsmith::commands {
+namespace {
+
+std::string ratio_text(double value) {
+  std::array<char, 32> text{};
+  (void)std::snprintf(text.data(), text.size(), "%.3f", value);
+  return text.data();
+}
+
+/// What the judge timed beside the candidate. A baseline that it could not measure is no incumbent;
+/// the report names it.
+void compare_measured(std::vector<Comparison>& out, const ShapeAttempt& one) {
+  const ShapeResult& t = *one.times();
+  out.push_back({one.shape, "eager", t.speedup_eager.value_or(0), t.speedup_eager_ci});
+  if (t.compile_ms) {
+    out.push_back({one.shape, "compile", t.speedup_compile.value_or(0), t.speedup_compile_ci});
+  }
+  for (const FurtherResult& further : t.further) {
+    if (!further.ms) continue;
+    out.push_back({one.shape, further.name, further.speedup.value_or(0), further.speedup_ci});
+  }
+}
+
+/// A user's kernel was judged in another evaluation; eager is the common measure of the two. Both
+/// intervals count in full, so the quotient's is wider than a paired one would be.
+Comparison beside_user_kernel(const ShapeAttempt& one, const Attempt& user,
+                              const ShapeAttempt& theirs) {
+  Comparison out{one.shape, user.name, 0, std::nullopt};
+  const ShapeResult *mine = one.times(), *other = theirs.times();
+  if (mine == nullptr || other == nullptr || !other->speedup_eager) return out;
+  out.speedup = mine->speedup_eager.value_or(0) / *other->speedup_eager;
+  if (!mine->speedup_eager_ci || !other->speedup_eager_ci) return out;
+  const Interval& a = *mine->speedup_eager_ci;
+  const Interval& b = *other->speedup_eager_ci;
+  if (b.low > 0) out.interval = Interval{a.low / b.high, a.high / b.low};
+  return out;
+}
+
+std::vector<Comparison> compare(const Attempt& candidate, const std::vector<Attempt>& users,
+                                double margin) {
+  std::vector<Comparison> out;
+  for (const ShapeAttempt& one : candidate.shapes) {
+    if (one.times() == nullptr) continue;
+    compare_measured(out, one);
+    for (const Attempt& user : users) {
+      const auto theirs = std::ranges::find(user.shapes, one.shape, &ShapeAttempt::shape);
+      if (theirs != user.shapes.end()) out.push_back(beside_user_kernel(one, user, *theirs));
+    }
+  }
+  for (Comparison& c : out) c.clears = c.interval && c.interval->low >= 1 + margin;
+  return out;
+}
+
+std::string shortfall(const Comparison& c, double margin) {
+  const std::string what = "against " + c.incumbent + " on " + c.shape;
+  if (!c.interval) return what + " no interval was measured";
+  const std::string range =
+      ratio_text(c.interval->low) + " to " + ratio_text(c.interval->high) + " times as fast";
+  const char* verdict = c.interval->high < 1 ? "slower " : "not clearly faster ";
+  return verdict + what + ": " + range + ", needed " + ratio_text(1 + margin);
+}
+
+/// Why the candidate is not promoted; empty if it is.
+std::string objection(const Attempt& candidate, const std::vector<Comparison>& comparisons,
+                      double margin) {
+  for (const ShapeAttempt& one : candidate.shapes) {
+    if (!one.verdict.is_rewarded()) {
+      const std::string why = one.verdict.correct() ? "proves too little" : "not correct";
+      return why + " on " + one.shape + ": " + std::string(to_string(one.verdict.outcome));
+    }
+    if (one.times() == nullptr) return "not timed on " + one.shape;
+  }
+  const Comparison* worst = nullptr;
+  for (const Comparison& c : comparisons) {
+    if (c.clears) continue;
+    if (!c.interval) return shortfall(c, margin);
+    if (worst == nullptr || c.interval->low < worst->interval->low) worst = &c;
+  }
+  if (worst != nullptr) return shortfall(*worst, margin);
+  return candidate.shapes.empty() ? "not judged" : "";
+}
+
+/// The baselines that gave no time, with the reasons.
+std::vector<std::string> unmeasured_in(const Attempt& candidate) {
+  std::vector<std::string> out;
+  for (const ShapeAttempt& one : candidate.shapes) {
+    const ShapeResult* times = one.times();
+    if (times == nullptr) continue;
+    if (!times->compile_ms) out.push_back("compile on " + one.shape + ": it gave no time");
+    for (const FurtherResult& further : times->further) {
+      if (further.ms) continue;
+      out.push_back(further.name + " on " + one.shape + ": " + further.reason);
+    }
+  }
+  return out;
+}
+
+Standing stand(const Attempt& candidate, const std::vector<Attempt>& users, double margin) {
+  Standing out{
+      candidate.name,          false, "", score_of(candidate), compare(candidate, users, margin),
+      unmeasured_in(candidate)};
+  out.why = objection(candidate, out.comparisons, margin);
+  out.promoted = out.why.empty();
+  if (out.promoted) {
+    const char* every = out.unmeasured.empty() ? "every incumbent" : "every measured incumbent";
+    out.why = std::string("correct and faster than ") + every + " on every declared shape";
+  }
+  return out;
+}
+
+}  // namespace
+
+double score_of(const Attempt& attempt) {
+  if (!attempt.correct()) return 0;
+  double sum = 0;
+  for (const ShapeAttempt& one : attempt.shapes) {
+    const ShapeResult* times = one.times();
+    if (times == nullptr || !times->speedup_eager_ci || times->speedup_eager_ci->low <= 0) return 0;
+    sum += std::log(times->speedup_eager_ci->low);
+  }
+  return std::exp(sum / static_cast<double>(attempt.shapes.size()));
+}
+
+std::vector<std::string> unmeasured_incumbents(const Promotion& promotion) {
+  std::vector<std::string> out;
+  for (const Standing& standing : promotion.standings) {
+    for (const std::string& line : standing.unmeasured) {
+      if (std::ranges::find(out, line) == out.end()) out.push_back(line);
+    }
+  }
+  return out;
+}
+
+Promotion promote(const std::vector<Attempt>& user_kernels, const std::vector<Attempt>& candidates,
+                  double margin) {
+  Promotion out;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    out.standings.push_back(stand(candidates[i], user_kernels, margin));
+    const Standing& now = out.standings.back();
+    const bool better = !out.winner || now.score > out.standings[*out.winner].score;
+    if (now.promoted && better) out.winner = i;
+  }
+  return out;
+}
+
+}  // namespace warpsmith::commands

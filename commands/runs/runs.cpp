@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// `warpsmith runs list`, `show` and `trajectories`: read runs from disk without disturbing them.
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include "commands/bench/bench_parts.hpp"
+#include "commands/command.hpp"
+#include "commands/composed_text.hpp"
+#include "commands/option_rules.hpp"
+#include "commands/runs/run_page.hpp"
+#include "commands/runs/run_summary.hpp"
+#include "commands/runs/trajectory_text.hpp"
+#include "runtime/run/run_listing.hpp"
+#include "runtime/run/trajectory_reader.hpp"
+
+namespace warpsmith::commands {
+namespace {
+
+constexpr uint32_t curve_points = 48;
+
+struct RunsArguments {
+  std::string root = "runs";
+  std::string name = "latest";
+  bool json = false;
+  uint32_t events = 20;
+  TrajectoryChoice choice;
+  bool best = false, worst = false;
+  uint64_t shown = 0;  // id of one trajectory; 0: a list
+};
+
+template <class... Args>
+void print(const char* format, Args... args) {
+  std::array<char, 320> text{};
+  (void)std::snprintf(text.data(), text.size(), format, args...);
+  std::cout << text.data();
+}
+
+const char* state_of(const RunListing& run) {
+  return run.owner ? "running" : "stopped";
+}
+
+/// "-" while nothing was judged.
+std::string reward_text(const std::optional<double>& reward) {
+  return reward ? fixed(*reward, 2) : "-";
+}
+
+void print_line(const RunListing& run) {
+  const std::string name = run.paths.folder.filename().string();
+  if (!run.summary && run.summary.error().code == ErrorCode::not_found) {
+    print("%-36s %-10s %s\n", name.c_str(), state_of(run),
+          is_chain(run.paths) ? "chain: its stages are runs in stages/" : "no trajectories");
+    return;
+  }
+  if (!run.summary) {
+    print("%-36s unreadable: %s\n", name.c_str(), run.summary.error().message.c_str());
+    return;
+  }
+  const RunSummary& s = *run.summary;
+  const unsigned long long judged = s.closed + s.stepped;
+  print("%-36s %-10s %7llu %7llu %7llu %7llu %6u %8s %8s\n", name.c_str(), state_of(run),
+        static_cast<unsigned long long>(s.admitted), static_cast<unsigned long long>(s.trained),
+        judged, static_cast<unsigned long long>(s.open), s.last_step,
+        reward_text(s.reward_first).c_str(), reward_text(s.reward_last).c_str());
+}
+
+ExitCode list(const RunsArguments& args) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(args.root, ignored)) {
+    return report(
+        {ErrorCode::not_found,
+         args.root + ": no such folder; train creates it, or give another one with --root"});
+  }
+  const auto runs = list_runs(args.root);
+  if (!runs) return report(runs.error());
+  if (args.json) {
+    std::cout << listing_json(*runs) << '\n';
+    return ExitCode::success;
+  }
+  print("%-36s %-10s %7s %7s %7s %7s %6s %8s %8s\n", "run", "state", "admit", "train", "judged",
+        "open", "step", "reward", "..last");
+  for (const RunListing& run : *runs) print_line(run);
+  return ExitCode::success;
+}
+
+ExitCode show(const RunsArguments& args) {
+  const auto paths = find_run(args.root, args.name);
+  if (!paths) return report(paths.error());
+  const auto summary = read_summary(*paths);
+  if (!summary) return report(summary.error());
+  const auto events = read_events(*paths, args.events);
+  if (!events) return report(events.error());
+  if (args.json) {
+    std::cout << summary_json(*paths, *summary, *events, -1) << '\n';
+    return ExitCode::success;
+  }
+  auto curve = read_curve(*paths, curve_points);
+  if (!curve) return report(curve.error());
+  std::cout << page_text({.name = paths->folder.string(),
+                          .running = owner_of(*paths).has_value(),
+                          .summary = *summary,
+                          .curve = std::move(*curve),
+                          .events = *events,
+                          .composed = composed_text(*paths)});
+  return ExitCode::success;
+}
+
+ExitCode show_whole(TrajectoryReader& reader, TrajectoryId id) {
+  const auto text = text_model_of_run(reader.paths());
+  if (!text) return report(text.error());
+  const auto trajectory = reader.load(id);
+  if (!trajectory) return report(trajectory.error());
+  const auto verdicts = reader.verdicts(id);
+  if (!verdicts) return report(verdicts.error());
+  std::cout << whole_text(*trajectory, *verdicts, *text);
+  return ExitCode::success;
+}
+
+ExitCode trajectories(const RunsArguments& args) {
+  const auto paths = find_run(args.root, args.name);
+  if (!paths) return report(paths.error());
+  auto reader = TrajectoryReader::open(*paths);
+  if (!reader) return report(reader.error());
+  if (args.shown > 0) return show_whole(*reader, args.shown);
+  const auto rows = reader->closed();
+  if (!rows) return report(rows.error());
+  TrajectoryChoice choice = args.choice;
+  if (args.best) choice.order = TrajectoryChoice::Order::best;
+  if (args.worst) choice.order = TrajectoryChoice::Order::worst;
+  const auto listed = chosen(*rows, choice);
+  if (listed.empty() && !choice.task.empty()) {
+    return report({ErrorCode::not_found, "--task " + choice.task + ": " + paths->folder.string() +
+                                             " has no closed trajectory of it"});
+  }
+  std::cout << list_text(listed);
+  return ExitCode::success;
+}
+
+void add_trajectory_options(CLI::App& app, const std::shared_ptr<RunsArguments>& args) {
+  app.add_option("RUN", args->name,
+                 "Its name, its folder (of a chain's stage: CHAIN/stages/N-NAME), or \"latest\"")
+      ->capture_default_str();
+  app.add_flag("--best", args->best, "Highest rewards first, not the newest ones");
+  app.add_flag("--worst", args->worst, "Lowest rewards first");
+  app.add_option("--task", args->choice.task, "Only those of this task")->type_name("ID");
+  app.add_option("--limit", args->choice.limit, "How many")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1'000'000));
+  app.add_option("--show", args->shown, "One of them turn by turn, with its verdicts")
+      ->type_name("ID")
+      ->check(CLI::PositiveNumber);
+}
+
+std::vector<OptionRule> trajectory_rules() {
+  using Kind = OptionRule::Kind;
+  return {{"--show", Kind::takes, {"RUN"}, "it shows one trajectory and lists none"},
+          {"--best", Kind::refuses, {"--worst"}, "give one of the two"}};
+}
+
+}  // namespace
+
+Command runs_command() {
+  return {
+      "runs", "List runs, show one, or read its trajectories",
+      [](CLI::App& app) -> std::function<ExitCode()> {
+        auto args = std::make_shared<RunsArguments>();
+        app.require_subcommand(1);
+        app.fallthrough();  // --root may come after the subcommand
+        app.add_option("--root", args->root, "Folder with the runs")->capture_default_str();
+        app.footer(
+            "Examples:\n"
+            "  warpsmith runs list\n"
+            "  warpsmith runs show latest --events 50\n"
+            "  warpsmith runs trajectories latest --best\n"
+            "  warpsmith runs trajectories latest --show 12\n"
+            "Exit codes: 0 done, 2 no such run or folder, 3 unreadable.");
+        CLI::App* all = app.add_subcommand(
+            "list",
+            "One line per run: state; trajectories admitted, trained, judged but not "
+            "trained, open;\nsteps; mean reward of the first and the last 128");
+        all->add_flag("--json", args->json, "Print the runs' figures as a JSON array on one line");
+        CLI::App* one =
+            app.add_subcommand("show", "Figures, sparklines and newest events of one run");
+        one->add_option("RUN", args->name, "Its name, its folder, or \"latest\"")
+            ->capture_default_str();
+        one->add_flag("--json", args->json,
+                      "Print figures and events as a JSON object on one line");
+        one->add_option("--events", args->events,
+                        "How many of the newest events: restarts, refused tasks, failures")
+            ->capture_default_str()
+            ->check(CLI::Range(0, 100'000));
+        CLI::App* each = app.add_subcommand(
+            "trajectories", "Trajectories of one run, also while it runs: a list, or one as text");
+        add_trajectory_options(*each, args);
+        const auto read =
+            with_rules(*each, trajectory_rules(), [args] { return trajectories(*args); });
+        return [args, one, each, read] {
+          if (each->parsed()) return read();
+          return one->parsed() ? show(*args) : list(*args);
+        };
+      }};
+}
+
+}  // namespace warpsmith::commands

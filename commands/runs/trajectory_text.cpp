@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "commands/runs/trajectory_text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <functional>
+
+#include "commands/bench/bench_parts.hpp"
+#include "commands/terminal_text.hpp"
+
+namespace warpsmith::commands {
+namespace {
+
+template <class... Args>
+std::string formatted(const char* format, Args... args) {
+  std::array<char, 256> text{};
+  (void)std::snprintf(text.data(), text.size(), format, args...);
+  return text.data();
+}
+
+std::string speedup_text(const std::optional<double>& speedup) {
+  return speedup ? fixed(*speedup, 2) : "-";
+}
+
+std::string line_of(const TrajectoryRow& row) {
+  const Outcome& o = *row.outcome;
+  return formatted("%8llu  %-28.28s %7.2f  %-16s %5u %6u %8llu %8s %8s\n",
+                   static_cast<unsigned long long>(row.id), row.task_id.c_str(), o.reward,
+                   std::string{verdict_name(o)}.c_str(), o.turns, o.tool_calls,
+                   static_cast<unsigned long long>(row.tokens),
+                   speedup_text(o.speedup_eager).c_str(), speedup_text(o.speedup_compile).c_str());
+}
+
+/// The tokens of a segment whose mask is `sampled`, as text.
+std::string part_of(const Segment& segment, bool sampled, const TextModel& text) {
+  std::vector<int32_t> tokens;
+  for (size_t i = 0; i < segment.size(); ++i) {
+    if ((segment.action_mask[i] != 0) == sampled) tokens.push_back(segment.tokens[i]);
+  }
+  return text.tokenizer->decode(tokens);
+}
+
+std::string block(const std::string& title, const std::string& content) {
+  return "--- " + title + "\n" + content + (content.ends_with('\n') ? "" : "\n");
+}
+
+std::string verdict_lines(std::span<const VerdictRow> verdicts, uint32_t turn) {
+  std::string lines;
+  for (const VerdictRow& row : verdicts) {
+    if (row.turn != turn) continue;
+    const std::string kind = row.final ? "final verdict: " : "verdict: ";
+    lines += "--- " + kind + std::string{to_string(row.verdict.outcome)} + " | " +
+             row.verdict.feedback.substr(0, row.verdict.feedback.find('\n')) + '\n';
+  }
+  return lines;
+}
+
+bool said_nothing(const Segment& segment) {
+  return std::ranges::find(segment.action_mask, uint8_t{1}) == segment.action_mask.end();
+}
+
+std::string turn_lines(const Segment& segment, std::span<const VerdictRow> verdicts,
+                       const TextModel& text) {
+  const std::string number = std::to_string(segment.number + 1);
+  const std::string given = part_of(segment, false, text);
+  const std::string said = block("turn " + number + ": sampled", part_of(segment, true, text));
+  if (given.size() > 0 && said_nothing(segment)) return block("context after a summary", given);
+  const std::string judged = verdict_lines(verdicts, segment.number);
+  // Segment 0 begins with the prompt; later ones end with what answers the turn.
+  if (segment.number == 0) {
+    const auto first = std::ranges::find(segment.action_mask, uint8_t{1});
+    const auto length = static_cast<size_t>(first - segment.action_mask.begin());
+    const std::span<const int32_t> all{segment.tokens};
+    const std::string prompt = text.tokenizer->decode(all.first(length));
+    const std::string rest = given.substr(std::min(prompt.size(), given.size()));
+    return block("prompt", prompt) + said + judged + (rest.empty() ? "" : block("results", rest));
+  }
+  return said + judged + (given.empty() ? "" : block("results", given));
+}
+
+}  // namespace
+
+std::vector<TrajectoryRow> chosen(std::vector<TrajectoryRow> rows, const TrajectoryChoice& choice) {
+  using Order = TrajectoryChoice::Order;
+  if (!choice.task.empty()) {
+    std::erase_if(rows, [&](const TrajectoryRow& row) { return row.task_id != choice.task; });
+  }
+  const auto reward = [](const TrajectoryRow& row) { return row.outcome->reward; };
+  if (choice.order == Order::best) std::ranges::stable_sort(rows, std::ranges::greater{}, reward);
+  if (choice.order == Order::worst) std::ranges::stable_sort(rows, std::ranges::less{}, reward);
+  if (rows.size() <= choice.limit) return rows;
+  const auto limit = static_cast<std::ptrdiff_t>(choice.limit);
+  if (choice.order == Order::admission) {
+    rows.erase(rows.begin(), rows.end() - limit);
+  } else {
+    rows.erase(rows.begin() + limit, rows.end());
+  }
+  return rows;
+}
+
+std::string list_text(std::span<const TrajectoryRow> rows) {
+  std::string text =
+      formatted("%8s  %-28s %7s  %-16s %5s %6s %8s %8s %8s\n", "id", "task", "reward", "verdict",
+                "turns", "calls", "tokens", "/eager", "/compile");
+  for (const TrajectoryRow& row : rows) text += line_of(row);
+  return for_terminal(text);
+}
+
+std::string whole_text(const Trajectory& trajectory, std::span<const VerdictRow> verdicts,
+                       const TextModel& text) {
+  const Outcome& o = trajectory.outcome;
+  std::string out =
+      "trajectory " + std::to_string(trajectory.id) + ", task " + trajectory.task_id + '\n';
+  for (const Segment& segment : trajectory.segments) out += turn_lines(segment, verdicts, text);
+  out += "--- outcome: reward " + fixed(o.reward, 2) + ", " + std::string{verdict_name(o)} + ", " +
+         std::to_string(o.turns) + " turns, " + std::to_string(o.tool_calls) + " calls" +
+         (o.truncated ? ", ended by a limit" : "") + '\n';
+  return for_terminal(out);
+}
+
+}  // namespace warpsmith::commands

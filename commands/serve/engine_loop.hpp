@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// One thread that owns an inference engine and steps it. Other threads submit sequences through a
+// bounded queue and read their tokens from channels. On a GPU it computes while it holds a share of
+// it, which it gives back between two steps when a measurement wants the GPU.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "actors/base/gpu_share.hpp"
+#include "commands/serve/token_channel.hpp"
+#include "policy/generate/engine/engine.hpp"
+
+namespace warpsmith::commands {
+using namespace actors;
+
+/// Makes an engine with its weights; called on the loop's thread, which also destroys it.
+using EngineMaker = std::function<Result<std::unique_ptr<policy::Engine>>()>;
+
+struct LoopLimits {
+  int64_t sessions = 64;                 // sequences decoded at once: the engine's slots
+  int64_t queue = 64;                    // sequences that may wait for a slot
+  std::chrono::seconds step_budget{60};  // a step that takes longer counts as stuck
+};
+
+struct LoopStatus {
+  int64_t running = 0;  // sequences in the engine
+  int64_t waiting = 0;  // sequences in the queue
+  uint64_t steps = 0;
+  policy::EngineStats engine;
+  bool stuck = false;   // a step has taken longer than its budget
+  std::string failure;  // why the engine ended; empty: it runs
+};
+
+class EngineLoop {
+ public:
+  /// Starts the thread and waits until the engine is made; returns the maker's error.
+  static Result<std::unique_ptr<EngineLoop>> start(EngineMaker make, LoopLimits limits,
+                                                   SharedGpu shared = {});
+  /// Stops.
+  ~EngineLoop();
+  EngineLoop(const EngineLoop&) = delete;
+  EngineLoop& operator=(const EngineLoop&) = delete;
+
+  /// Queues the sequences of one request; their session ids are set here, and token i of the
+  /// channel belongs to `sequences[i]`. `capacity`: the queue is full, without what is cancelled.
+  /// `infrastructure`: the loop closes or has failed.
+  Result<std::shared_ptr<TokenChannel>> submit(std::vector<policy::EngineRequest> sequences);
+
+  /// Refuses all further requests.
+  void close();
+  /// True once nothing runs or waits, or false at the deadline.
+  bool drained(Deadline deadline);
+  /// Ends the thread; requests that run or wait fail.
+  void stop();
+
+  LoopStatus status() const;
+  int64_t sessions() const { return limits_.sessions; }
+
+ private:
+  struct Waiting {
+    policy::EngineRequest request;
+    size_t sequence = 0;
+    std::shared_ptr<TokenChannel> channel;
+  };
+  struct Running {
+    size_t sequence = 0;
+    std::shared_ptr<TokenChannel> channel;
+  };
+
+  EngineLoop(LoopLimits limits, SharedGpu shared) : limits_(limits), shared_(std::move(shared)) {}
+
+  void run(const EngineMaker& make);
+  bool open_engine(const EngineMaker& make);
+  Result<std::unique_ptr<policy::Engine>> make_in_turn(const EngineMaker& make);
+  void go_on();
+  void step();
+  bool has_share();
+  void give_share_back();
+  void forget_cancelled();
+  void take_sequences();
+  void admit(Waiting& waiting);
+  void drop_cancelled();
+  void pass_on(const policy::EngineOutput& output);
+  void publish(bool stepped);
+  void fail_all(const Error& error);
+
+  const LoopLimits limits_;
+  const SharedGpu shared_;
+  mutable std::mutex mutex_;  // of all below, up to `engine_`
+  std::condition_variable changed_;
+  std::deque<Waiting> waiting_;
+  LoopStatus status_;
+  Result<void> started_;
+  bool ready_ = false, closed_ = false, stopping_ = false;
+  SteadyClock::time_point beat_ = SteadyClock::now();  // when the last step ended
+
+  std::unique_ptr<policy::Engine> engine_;  // of the thread alone, and so are these
+  std::optional<DeviceShare> share_;
+  std::deque<Waiting> taken_;  // from the queue, not yet in the engine
+  std::map<policy::SessionId, Running> running_;
+  policy::SessionId next_session_ = 1;
+  std::thread thread_;
+};
+
+}  // namespace warpsmith::commands

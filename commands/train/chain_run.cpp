@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "commands/train/chain_run.hpp"
+
+#include <functional>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "commands/train/chain_check.hpp"
+#include "commands/train/stage_files.hpp"
+#include "commands/train/stage_place.hpp"
+#include "commands/train/stage_run.hpp"
+#include "actors/run/resume_check.hpp"
+#include "actors/run/run_session.hpp"
+#include "actors/sandbox/slot_cores.hpp"
+#include "policy/learn/device_memory.hpp"
+#include "runtime/log.hpp"
+#include "runtime/run/durable_file.hpp"
+#include "runtime/run/run_folder.hpp"
+
+namespace warpsmith::commands {
+using namespace actors;
+namespace {
+
+namespace fs = std::filesystem;
+
+/// True if there is a run to resume, also a damaged one. A folder that holds none yet, of a start
+/// that was cut short, goes.
+bool has_run(const StagePlace& place) {
+  const RunPaths paths{place.run()};
+  std::error_code error;
+  for (const fs::path& file : {paths.config(), paths.database()}) {
+    if (fs::exists(file, error) || error) return true;
+  }
+  fs::remove_all(place.run(), error);
+  return false;
+}
+
+/// Refuses overrides that the interrupted stage cannot go on with. One that is done takes any.
+Result<void> check_unchanged(const StagePlace& place, const RunConfig& config) {
+  std::error_code ignored;
+  if (fs::exists(place.record(), ignored)) return {};
+  return check_sampling(place.run(), config, "set it for the other stages by stage.NAME.KEY");
+}
+
+Result<void> write_configs(const RunFolder& folder, const RunConfig& config,
+                           const std::vector<ChainStage>& stages) {
+  const fs::path root = folder.paths().folder / "stages";
+  std::error_code error;
+  fs::create_directories(root, error);
+  if (error) return fail_with_errno("cannot make the folder", root, error.value());
+  for (size_t i = 0; i < stages.size(); ++i) {
+    const fs::path file = place_of(folder.paths().folder, i, stages[i].name).config();
+    if (auto written = write_file_durably(file, to_toml(stages[i])); !written) return written;
+  }
+  return folder.write_config(to_toml(config));  // last: with it the folder is a chain to resume
+}
+
+/// A resumed chain keeps its configurations until its first stage has accepted the new ones.
+Result<RunFolder> open_chain(const RunConfig& config, const RunPlace& place,
+                             const std::vector<ChainStage>& stages) {
+  if (!place.resume.empty()) return RunFolder::open(place.resume, "config.toml");
+  auto folder = RunFolder::create(config.run.folder, config.run.name,
+                                  fs::path{place.config_file}.stem().string());
+  if (!folder) return folder;
+  if (auto written = write_configs(*folder, config, stages); !written) {
+    return tl::unexpected(written.error());
+  }
+  return folder;
+}
+
+/// Where a stage begins, in words.
+std::string start_text(const RunConfig& config) {
+  const bool draws = config.model.weights == InitialWeights::random;
+  const bool values = learns_online(config.run.stage) || config.run.stage == Stage::value;
+  const std::string critic = values ? config.learner.critic.folder.string() : "";
+  return (draws ? "random weights in the shape of " : "the policy in ") +
+         config.model.folder.string() + (critic.empty() ? "" : " and the critic in " + critic);
+}
+
+/// LibTorch keeps what a stage freed; the next one's engines and sandboxes take memory past it.
+void release_memory(const RunConfig& config) {
+  const bool learned = config.run.stage != Stage::collect;
+  if (!learned || config.learner.device != ComputeDevice::cuda) return;
+  policy::release_unused_memory(at::kCUDA);
+  policy::release_unused_host_memory(at::kCUDA);
+}
+
+class Chain {
+ public:
+  /// `keep` writes the configurations of a resumed chain.
+  Chain(const fs::path& folder, const Output& output, std::function<Result<void>()> keep)
+      : folder_(fs::absolute(folder)), output_(output), keep_(std::move(keep)) {}
+
+  /// Runs one stage, or takes over the result of an earlier process. False: it failed, or
+  /// Ctrl-C came.
+  Result<bool> advance(const ChainStage& stage, size_t index, size_t count) {
+    const StagePlace place = place_of(folder_, index, stage.name);
+    auto stored = finished_record(stage, place);
+    if (!stored) return tl::unexpected(std::move(stored.error()));
+    const std::string title =
+        "stage " + std::to_string(index + 1) + '/' + std::to_string(count) + ' ' + stage.name;
+    std::cerr << title << (*stored ? ": done before" : "") << '\n';
+    if (*stored) {
+      take(std::move(**stored));
+      return true;
+    }
+    return run(stage, place);
+  }
+
+  ExitCode code() const { return code_; }
+
+  Result<void> finish() const {
+    const std::string table = table_text(records_);
+    if (auto written = write_file_durably(folder_ / "table.txt", table); !written) return written;
+    std::cerr << '\n' << table;
+    if (output_.json) print_json();
+    return {};
+  }
+
+ private:
+  Result<bool> run(const ChainStage& stage, const StagePlace& place) {
+    RunConfig config = inherited(stage, inheritance_);
+    std::cerr << "from " << start_text(config) << '\n';
+    config.run.folder = place.root;
+    config.run.name = place.name;
+    config.run.seed = stage_seed(stage);
+    RunPlace where{place.name, "", folder_.string(), keep_};
+    if (has_run(place)) where.resume = place.run().string();
+    log::start({.level = log::Level::warn});  // an earlier stage's log is complete
+    if (!samples(stage.config.run.stage)) use_allowed_cores();  // an earlier stage left some
+    const StageEnd end = run_stage(config, where, {output_.quiet, false});
+    code_ = end.code;
+    if (!end.complete) return false;
+    release_memory(config);
+    auto record = record_of(stage, end);
+    if (!record) return tl::unexpected(std::move(record.error()));
+    if (auto kept = write_file_durably(place.record(), to_json(*record)); !kept) {
+      return tl::unexpected(kept.error());
+    }
+    take(std::move(*record));
+    if (end.stopped) {
+      std::cerr << "stopped after stage " << stage.name
+                << "; resume with: ./warpsmith train --resume " << folder_.string() << '\n';
+    }
+    return !end.stopped;
+  }
+
+  void take(StageRecord record) {
+    inheritance_ = with_stage(std::move(inheritance_), record);
+    records_.push_back(std::move(record));
+  }
+
+  void print_json() const {
+    nlohmann::json list = nlohmann::json::array();
+    for (const StageRecord& record : records_)
+      list.push_back(nlohmann::json::parse(to_json(record)));
+    std::cout << nlohmann::json{{"run", folder_.string()}, {"stages", list}}.dump() << '\n';
+  }
+
+  fs::path folder_;
+  Output output_;
+  std::function<Result<void>()> keep_;
+  Inheritance inheritance_;
+  std::vector<StageRecord> records_;
+  ExitCode code_ = ExitCode::success;
+};
+
+}  // namespace
+
+Result<std::vector<ChainStage>> stages_of(const RunConfig& config, const RunPlace& place,
+                                          const std::vector<std::string>& overrides) {
+  if (place.resume.empty()) return load_chain(place.config_file, overrides, config.run.stages);
+  std::vector<ChainStage> stages;
+  for (size_t i = 0; i < config.run.stages.size(); ++i) {
+    const std::string& name = config.run.stages[i];
+    const StagePlace own = place_of(place.resume, i, name);
+    auto stage = load_stage(own.config(), overrides, name);
+    if (!stage) return tl::unexpected(std::move(stage.error()));
+    if (auto good = check_unchanged(own, stage->config); !good) {
+      return tl::unexpected(good.error());
+    }
+    stages.push_back(std::move(*stage));
+  }
+  if (auto good = check_chain(stages); !good) return tl::unexpected(good.error());
+  return stages;
+}
+
+ExitCode run_chain(const RunConfig& config, const RunPlace& place, const Output& output,
+                   const std::vector<std::string>& overrides) {
+  const auto stages = stages_of(config, place, overrides);
+  if (!stages) return report(stages.error());
+  if (auto good = check_ahead(*stages, place.resume); !good) return report(good.error());
+  const auto folder = open_chain(config, place, *stages);
+  if (!folder) return report(folder.error());
+  std::function<Result<void>()> keep;
+  if (!place.resume.empty()) keep = [&] { return write_configs(*folder, config, *stages); };
+  Chain chain{folder->paths().folder, output, keep};
+  for (size_t i = 0; i < stages->size(); ++i) {
+    const auto complete = chain.advance((*stages)[i], i, stages->size());
+    if (!complete) return report(complete.error());
+    if (!*complete) return chain.code();
+  }
+  if (auto finished = chain.finish(); !finished) return report(finished.error());
+  return ExitCode::success;
+}
+
+}  // namespace warpsmith::commands

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "commands/serve/choice_text.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "policy/format/tokenizer_json.hpp"
+
+namespace warpsmith::commands {
+namespace {
+
+/// Adds the tokens of texts and collects what comes out.
+class ChoiceTextTest : public testing::Test {
+ protected:
+  /// Ends with a stop token if `finish` says so.
+  ChoiceDelta all(const std::string& text, FinishReason finish = FinishReason::stop_token) {
+    ChoiceText choice(tokenizer_, request_, ToolSyntax::hermes);
+    ChoiceDelta sum;
+    const auto add = [&](const AnswerToken& token) {
+      choice.add(token);
+      ChoiceDelta delta = choice.take();
+      sum.text += delta.text;
+      sum.log_probs.insert(sum.log_probs.end(), delta.log_probs.begin(), delta.log_probs.end());
+      for (ParsedCall& call : delta.calls) sum.calls.push_back(std::move(call));
+      if (delta.finish) sum.finish = delta.finish;
+    };
+    const auto tokens = tokenizer_.encode(text);
+    for (size_t i = 0; i < tokens.size(); ++i) {
+      const bool last = i + 1 == tokens.size() && finish == FinishReason::length;
+      add({tokens[i], -0.5F, last ? finish : FinishReason::none});
+    }
+    if (finish == FinishReason::stop_token) add({0, -0.5F, finish});
+    tokens_ = choice.tokens();
+    return sum;
+  }
+  void offer_tool() { request_.tools.push_back({"clock", "{}", {{"zone", "string"}}}); }
+
+  policy::Tokenizer tokenizer_ = policy::read_tokenizer("configs/policy/tiny").value();
+  ApiRequest request_;
+  int64_t tokens_ = 0;
+};
+
+TEST_F(ChoiceTextTest, TheStopTokenIsNoTextButCounts) {
+  const ChoiceDelta delta = all("int x = 5; // €");
+  EXPECT_EQ(delta.text, "int x = 5; // €");
+  EXPECT_EQ(delta.finish, "stop");
+  EXPECT_EQ(tokens_, std::ssize(tokenizer_.encode("int x = 5; // €")) + 1);
+}
+
+TEST_F(ChoiceTextTest, TheLimitIsALength) {
+  EXPECT_EQ(all("int x", FinishReason::length).finish, "length");
+}
+
+TEST_F(ChoiceTextTest, AStopStringIsLeftOut) {
+  request_.stop = {"= 5"};
+  const ChoiceDelta delta = all("int x = 5; int y = 6;");
+  EXPECT_EQ(delta.text, "int x ");
+  EXPECT_EQ(delta.finish, "stop");
+}
+
+TEST_F(ChoiceTextTest, CallsOfOfferedToolsAreTakenOutOfTheText) {
+  const std::string text =
+      "Let me see.\n<tool_call>\n{\"name\": \"clock\", \"arguments\": "
+      "{\"zone\": \"UTC\"}}\n</tool_call>";
+  EXPECT_EQ(all(text).text, text) << "without tools it is text";
+  offer_tool();
+  const ChoiceDelta delta = all(text);
+  EXPECT_EQ(delta.text, "Let me see.\n");
+  ASSERT_EQ(delta.calls.size(), 1);
+  EXPECT_EQ(delta.calls[0].name, "clock");
+  EXPECT_EQ(delta.calls[0].arguments.at("zone"), "UTC");
+  EXPECT_EQ(delta.finish, "tool_calls");
+}
+
+TEST_F(ChoiceTextTest, ACallThatDoesNotParseStaysText) {
+  offer_tool();
+  const ChoiceDelta delta = all("<tool_call>\n{\"name\": \"clo", FinishReason::length);
+  EXPECT_EQ(delta.text, "<tool_call>\n{\"name\": \"clo");
+  EXPECT_EQ(delta.finish, "length");
+  EXPECT_TRUE(delta.calls.empty());
+}
+
+TEST_F(ChoiceTextTest, LogProbsAreThoseOfTheTextsTokens) {
+  request_.log_probs = true;
+  const ChoiceDelta delta = all("x = 12345");
+  std::string text;
+  for (const TokenLogProb& one : delta.log_probs) {
+    EXPECT_EQ(one.offset, text.size());
+    text += one.bytes;
+  }
+  EXPECT_EQ(text, "x = 12345");
+}
+
+TEST_F(ChoiceTextTest, AnInfiniteLogProbIsTheLowestFiniteOne) {
+  request_.log_probs = true;
+  ChoiceText choice(tokenizer_, request_, ToolSyntax::hermes);
+  choice.add(
+      {tokenizer_.encode("x")[0], -std::numeric_limits<float>::infinity(), FinishReason::none});
+  EXPECT_EQ(choice.take().log_probs.at(0).log_prob, lowest_log_prob);
+}
+
+TEST_F(ChoiceTextTest, NothingFollowsTheEnd) {
+  request_.stop = {"x"};
+  ChoiceText choice(tokenizer_, request_, ToolSyntax::hermes);
+  const int32_t x = tokenizer_.encode("x")[0];
+  choice.add({x, 0, FinishReason::none});
+  EXPECT_TRUE(choice.ended());
+  (void)choice.take();
+  choice.add({x, 0, FinishReason::none});
+  EXPECT_TRUE(choice.take().empty());
+  EXPECT_EQ(choice.tokens(), 1);
+}
+
+}  // namespace
+}  // namespace warpsmith::commands
