@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The frame of the program's commands. A new command needs a folder here with a file that defines
-// `NAME_command()`, its line in CMakeLists.txt, one line below, and one in registry.cpp.
+// `NAME_command()`, its line in CMakeLists.txt, one line below, and one in command_line.cpp.
 #pragma once
 
 #include <functional>
+#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -52,5 +53,13 @@ ExitCode report(const Error& error);
 
 /// Parses the command line and runs its command.
 ExitCode run_command_line(int argc, const char* const* argv);
+
+/// Opens /dev/null for each standard stream that the caller closed. Otherwise the first files that
+/// the program opens would get these numbers, and the program's output.
+void reserve_standard_streams();
+
+/// Flushes `out` and returns `code`; if that fails, reports it and turns `success` into
+/// `infrastructure`.
+ExitCode flush_output(ExitCode code, std::ostream& out);
 
 }  // namespace warpsmith::commands

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line: one subcommand, its options, its exit code.
+// The command line: the list of commands, one subcommand, its options, its output, its exit code.
 #include <c10/util/Exception.h>
+#include <fcntl.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <iostream>
 #include <map>
+#include <ostream>
 #include <set>
 #include <span>
 #include <string>
 
 #include "commands/command.hpp"
-#include "commands/terminal_text.hpp"
-#include "runtime/config/nearest_name.hpp"
+#include "commands/output_text.hpp"
 #include "runtime/environment.hpp"
 #include "runtime/log.hpp"
+#include "runtime/message_text.hpp"
 
 namespace warpsmith::commands {
 namespace {
@@ -81,6 +84,22 @@ std::string hint(const std::string& word, const std::set<std::string>& names) {
   return is_near(word, nearest) ? "the nearest is \"" + nearest + "\"" : list_of(names);
 }
 
+/// Fails for an unknown command, by name: the library's own message would not name it. `words`
+/// begin with a command of `app` or with an option.
+Result<void> check_known_command(const CLI::App& app, std::span<const char* const> words) {
+  std::map<std::string, const CLI::App*> commands;
+  for (const CLI::App* command : app.get_subcommands({})) commands[command->get_name()] = command;
+  if (commands.empty() || words.empty() || *words.front() == '-') return {};
+  const std::string word = words.front();
+  const auto found = commands.find(word);
+  if (found != commands.end()) return check_known_command(*found->second, words.subspan(1));
+  std::set<std::string> names;
+  for (const auto& [name, command] : commands) names.insert(name);
+  const std::string within = app.get_parent() == nullptr ? "command" : app.get_name() + " command";
+  return fail(ErrorCode::invalid_argument,
+              "no " + within + " \"" + word + "\"; " + hint(word, names));
+}
+
 /// The command that was parsed last: `app` itself if there is none.
 const CLI::App& innermost(const CLI::App& app) {
   const auto parsed = app.get_subcommands();
@@ -105,28 +124,20 @@ std::string failure_text(const CLI::App* app, const CLI::Error& error) {
 
 }  // namespace
 
+std::vector<Command> all_commands() {
+  return {
+      train_command(), eval_command(),   check_command(),  optimize_command(),
+      mcp_command(),   serve_command(),  runs_command(),   synth_command(),
+      bench_command(), config_command(), doctor_command(),
+  };
+}
+
 ExitCode report(const Error& error) {
   log::flush();
-  // A message of several lines, such as all errors of a configuration, starts on a line of its own.
+  // A message of several lines, such as all errors of a configuration, starts on a new line.
   const bool several = error.message.find('\n') != std::string::npos;
   std::cerr << "warpsmith:" << (several ? '\n' : ' ') << for_terminal(error.message) << '\n';
   return is_bad_input(error.code) ? ExitCode::bad_input : ExitCode::infrastructure;
-}
-
-/// Fails for an unknown command, by name: the library's own message would not name it. `words`
-/// begin with a command of `app` or with an option.
-Result<void> check_command(const CLI::App& app, std::span<const char* const> words) {
-  std::map<std::string, const CLI::App*> commands;
-  for (const CLI::App* command : app.get_subcommands({})) commands[command->get_name()] = command;
-  if (commands.empty() || words.empty() || *words.front() == '-') return {};
-  const std::string word = words.front();
-  const auto found = commands.find(word);
-  if (found != commands.end()) return check_command(*found->second, words.subspan(1));
-  std::set<std::string> names;
-  for (const auto& [name, command] : commands) names.insert(name);
-  const std::string within = app.get_parent() == nullptr ? "command" : app.get_name() + " command";
-  return fail(ErrorCode::invalid_argument,
-              "no " + within + " \"" + word + "\"; " + hint(word, names));
 }
 
 ExitCode run_command_line(int argc, const char* const* argv) {
@@ -137,13 +148,26 @@ ExitCode run_command_line(int argc, const char* const* argv) {
   app.require_subcommand(1);
   const std::vector<Registered> commands = add_all(app);
   const std::span words{argv, static_cast<size_t>(argc)};
-  if (auto known = check_command(app, words.subspan(1)); !known) return report(known.error());
+  if (auto known = check_known_command(app, words.subspan(1)); !known) return report(known.error());
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? ExitCode::success : ExitCode::bad_input;
   }
   return run_named(commands);
+}
+
+void reserve_standard_streams() {
+  for (const int stream : {0, 1, 2}) {
+    // open() takes the lowest free number: this one. Children inherit it, as any standard stream.
+    if (::fcntl(stream, F_GETFD) < 0 && errno == EBADF) (void)::open("/dev/null", O_RDONLY);
+  }
+}
+
+ExitCode flush_output(ExitCode code, std::ostream& out) {
+  if (out.flush()) return code;
+  const ExitCode lost = report({ErrorCode::io_failed, "cannot write to standard output"});
+  return code == ExitCode::success ? lost : code;
 }
 
 }  // namespace warpsmith::commands

@@ -3,7 +3,6 @@
 #include <iostream>
 
 #include "commands/command.hpp"
-#include "commands/standard_output.hpp"
 
 int main(int argc, char** argv) {
   using namespace warpsmith::commands;

@@ -2,9 +2,9 @@
 #include "commands/progress.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <optional>
+
+#include "commands/output_text.hpp"
 
 namespace warpsmith::commands {
 namespace {
@@ -27,18 +27,11 @@ bool has_figures(const ProgressView& view) {
   return view.trains ? view.seen.values.contains("learner-0.reward") : trajectories_ended(view) > 0;
 }
 
-/// The sandbox's phase if it is not an everyday one; otherwise empty.
-std::string special_work(const ProgressView& view) {
+/// The sandbox's phase if it is not one of the usual ones; otherwise empty.
+std::string uncommon_phase(const ProgressView& view) {
   const std::string phase = phase_of(view, "sandbox-0");
-  const bool daily = phase == "judging" || phase == "compiling" || phase == "idle";
-  return daily || phase == "starting" ? "" : " | sandbox: " + phase;
-}
-
-template <class... Args>
-std::string print(const char* format, Args... args) {
-  std::array<char, 256> text{};
-  (void)std::snprintf(text.data(), text.size(), format, args...);
-  return text.data();
+  const bool usual = phase == "judging" || phase == "compiling" || phase == "idle";
+  return usual || phase == "starting" ? "" : " | sandbox: " + phase;
 }
 
 /// Estimates the time until all trajectories have ended, at the pace since `first`, the view in
@@ -66,13 +59,13 @@ std::string warnings_text(const ProgressView& view) {
 std::string composing_text(const ProgressView& view) {
   if (!view.seen.texts.contains("composer-0.phase")) return "";
   const std::string preparing = phase_of(view, "composer-0") == "preparing" ? " (preparing)" : "";
-  return print(" | composed %.0f of %.0f candidates", value(view, "synthesis-0.composed"),
-               value(view, "synthesis-0.candidates")) +
-         preparing + print(", %.0f tasks in use", value(view, "synthesis-0.accepted"));
+  return formatted(" | composed %.0f of %.0f candidates", value(view, "synthesis-0.composed"),
+                   value(view, "synthesis-0.candidates")) +
+         preparing + formatted(", %.0f tasks in use", value(view, "synthesis-0.accepted"));
 }
 
 /// Time until the trajectories or the time limit end the run, whichever comes first: "3m left". "up
-/// to 24h00m left" while the limit alone is known, the time so far if neither is.
+/// to 24h00m left" while only the limit is known, the time so far if neither is.
 std::string left_text(const std::optional<ProgressView>& first, const ProgressView& view) {
   const auto estimate = first ? until_all_have_ended(*first, view) : std::nullopt;
   const bool has_limit = view.limit.count() > 0;
@@ -86,8 +79,8 @@ std::string left_text(const std::optional<ProgressView>& first, const ProgressVi
 
 std::string duration_text(std::chrono::seconds span) {
   const auto s = static_cast<long long>(span.count());
-  if (s >= 3600) return print("%lldh%02lldm", s / 3600, s / 60 % 60);
-  return s >= 60 ? print("%lldm%02llds", s / 60, s % 60) : print("%llds", s);
+  if (s >= 3600) return formatted("%lldh%02lldm", s / 3600, s / 60 % 60);
+  return s >= 60 ? formatted("%lldm%02llds", s / 60, s % 60) : formatted("%llds", s);
 }
 
 std::vector<std::string> early_warnings(const Observation& seen) {
@@ -105,14 +98,14 @@ uint64_t trajectories_ended(const ProgressView& view) {
 }
 
 double ProgressLine::rate(const ProgressView& view, const std::string& key) const {
-  const ProgressView& then = kept_.front();
+  const ProgressView& then = views_.front();
   const auto seconds = static_cast<double>((view.elapsed - then.elapsed).count());
   return seconds > 0 ? (value(view, key) - value(then, key)) / seconds : 0.0;
 }
 
 double ProgressLine::idle_share(const ProgressView& view, const std::string& actor) const {
   const auto gained = [&](const char* name) {
-    return value(view, actor + name) - value(kept_.front(), actor + name);
+    return value(view, actor + name) - value(views_.front(), actor + name);
   };
   const double alive = gained(".alive_s");
   return alive > 0 ? std::clamp(1 - gained(".busy_s") / alive, 0.0, 1.0) : 1.0;
@@ -120,19 +113,19 @@ double ProgressLine::idle_share(const ProgressView& view, const std::string& act
 
 /// Drops views until the front is the newest one that is at least a whole window old.
 void ProgressLine::move_window(const ProgressView& view) {
-  while (kept_.size() > 1 && view.elapsed - kept_[1].elapsed >= window_) kept_.pop_front();
-  if (kept_.size() > max_views) kept_.pop_front();
+  while (views_.size() > 1 && view.elapsed - views_[1].elapsed >= window_) views_.pop_front();
+  if (views_.size() > max_views) views_.pop_front();
 }
 
 std::string ProgressLine::opening(const ProgressView& view) const {
   const std::string end = composing_text(view) + " | sandbox: " + phase_of(view, "sandbox-0") +
                           " | " + duration_text(view.elapsed);
   if (view.counts.admitted > 0) {
-    return print("%s: %llu admitted, %llu ended | %.0f tok/s | judge queue %.0f",
-                 view.resumed ? "resumed" : "first trajectories",
-                 static_cast<unsigned long long>(view.counts.admitted),
-                 static_cast<unsigned long long>(trajectories_ended(view)),
-                 rate(view, "generator-0.sampled_tokens"), value(view, "sandbox-0.queued")) +
+    return formatted("%s: %llu admitted, %llu ended | %.0f tok/s | judge queue %.0f",
+                     view.resumed ? "resumed" : "first trajectories",
+                     static_cast<unsigned long long>(view.counts.admitted),
+                     static_cast<unsigned long long>(trajectories_ended(view)),
+                     rate(view, "generator-0.sampled_tokens"), value(view, "sandbox-0.queued")) +
            end;
   }
   const double ready = value(view, "synthesis-0.accepted");
@@ -140,9 +133,9 @@ std::string ProgressLine::opening(const ProgressView& view) const {
   const double all = ready + refused + value(view, "synthesis-0.queued");
   const double awaited = value(view, "synthesis-0.awaited");
   const bool is_early = awaited > 0 && awaited < all;  // the rest comes while the policy trains
-  return print("tasks ready %.0f/%.0f", ready, is_early ? awaited : all) +
-         (is_early ? print(" to begin, %.0f in all", all) : "") +
-         (refused > 0 ? print(", %.0f refused", refused) : "") + end;
+  return formatted("tasks ready %.0f/%.0f", ready, is_early ? awaited : all) +
+         (is_early ? formatted(" to begin, %.0f in all", all) : "") +
+         (refused > 0 ? formatted(", %.0f refused", refused) : "") + end;
 }
 
 std::string ProgressLine::figures(const ProgressView& view) const {
@@ -150,30 +143,30 @@ std::string ProgressLine::figures(const ProgressView& view) const {
     return value(view, std::string{"learner-0."} + name);
   };
   const uint64_t dropped = view.counts.admitted - view.counts.trained - view.counts.in_flight;
-  std::string line = print(
+  std::string line = formatted(
       "%llu/%llu step %.0f | reward %.2f pass %.0f%% >eager %.0f%% >compile %.0f%% | ",
       static_cast<unsigned long long>(view.counts.admitted),
       static_cast<unsigned long long>(view.trajectories), learner("step"), learner("reward"),
       100 * learner("pass_rate"), 100 * learner("faster_eager"), 100 * learner("faster_compile"));
-  line += print("%.0f tok/s lag %.1f dropped %llu | queue judge %.0f learn %.0f | ",
-                rate(view, "generator-0.sampled_tokens"), learner("lag_mean"),
-                static_cast<unsigned long long>(dropped), value(view, "sandbox-0.queued"),
-                learner("queued"));
-  line +=
-      print("idle gen %.0f%% judge %.0f%% learn %.0f%% | ", 100 * idle_share(view, "generator-0"),
-            100 * idle_share(view, "sandbox-0"), 100 * idle_share(view, "learner-0"));
-  return line + left_text(first_ended_, view) + composing_text(view) + special_work(view) +
+  line += formatted("%.0f tok/s lag %.1f dropped %llu | queue judge %.0f learn %.0f | ",
+                    rate(view, "generator-0.sampled_tokens"), learner("lag_mean"),
+                    static_cast<unsigned long long>(dropped), value(view, "sandbox-0.queued"),
+                    learner("queued"));
+  line += formatted("idle gen %.0f%% judge %.0f%% learn %.0f%% | ",
+                    100 * idle_share(view, "generator-0"), 100 * idle_share(view, "sandbox-0"),
+                    100 * idle_share(view, "learner-0"));
+  return line + left_text(first_ended_, view) + composing_text(view) + uncommon_phase(view) +
          warnings_text(view);
 }
 
 std::string ProgressLine::samples(const ProgressView& view) const {
-  return print(
+  return formatted(
              "%llu/%llu samples | %.0f tok/s | queue judge %.0f | idle gen %.0f%% judge %.0f%% | ",
              static_cast<unsigned long long>(trajectories_ended(view)),
              static_cast<unsigned long long>(view.trajectories),
              rate(view, "generator-0.sampled_tokens"), value(view, "sandbox-0.queued"),
              100 * idle_share(view, "generator-0"), 100 * idle_share(view, "sandbox-0")) +
-         left_text(first_ended_, view) + special_work(view);
+         left_text(first_ended_, view) + uncommon_phase(view);
 }
 
 std::string ProgressLine::next(const ProgressView& view) {
@@ -182,7 +175,7 @@ std::string ProgressLine::next(const ProgressView& view) {
   std::string line = !has_figures(view) ? opening(view)
                      : view.trains      ? figures(view)
                                         : samples(view);
-  kept_.push_back(view);
+  views_.push_back(view);
   return line;
 }
 

@@ -48,8 +48,8 @@ class ProgressLine {
   double idle_share(const ProgressView& view, const std::string& actor) const;
 
   std::chrono::seconds window_;
-  std::optional<ProgressView> first_ended_;        // the first view in which a trajectory has ended
-  std::deque<ProgressView> kept_{ProgressView{}};  // rates are taken against the oldest
+  std::optional<ProgressView> first_ended_;  // the first view in which a trajectory has ended
+  std::deque<ProgressView> views_{ProgressView{}};  // rates are taken against the oldest
 };
 
 /// "1h02m", "3m10s", "12s".

@@ -72,30 +72,30 @@ void pause_on_warning(RunTree& tree, bool& stopping) {
   tree.stop();
 }
 
-/// Follows the request of an actor that cannot go on: starts nothing more, waits for what others
-/// have in hand, then stops the run.
+/// Ends the run at the request of an actor that cannot continue: starts nothing more, waits for the
+/// work in flight, then stops the run.
 class RequestedEnd {
  public:
   explicit RequestedEnd(const LoopOptions& options) : options_(options) {}
 
-  void look(RunTree& tree, bool& stopping) {
+  void follow(RunTree& tree, bool& stopping) {
     if (stopping || !options_.end) return;
     const auto why = options_.end->asked();
     if (!why) return;
-    if (!told_) {
-      told_ = true;
-      patience_ = Deadline::after(options_.verdict);
+    if (!announced_) {
+      announced_ = true;
+      drain_deadline_ = Deadline::after(options_.verdict);
       std::cerr << "\nstopping: " << why->error.message << "; finished work is kept\n";
       tree.drain();
     }
     const auto counts = tree.counts(seconds{5});
-    if (counts && counts->open > options_.end->held() && !patience_.passed()) return;
+    if (counts && counts->open > options_.end->held() && !drain_deadline_.passed()) return;
     stopping = true;
     tree.stop();
   }
   /// A failure is the run's failure; a limit is a stop like any other.
   void finish(LoopResult& result) const {
-    if (!told_) return;
+    if (!announced_) return;
     const auto why = options_.end->asked();
     if (why->limit) {
       result.limit = why->error.message;
@@ -107,8 +107,8 @@ class RequestedEnd {
 
  private:
   const LoopOptions& options_;
-  bool told_ = false;
-  Deadline patience_ = Deadline::after({});  // set once the request was seen
+  bool announced_ = false;
+  Deadline drain_deadline_ = Deadline::after({});  // set when the request is announced
 };
 
 uint64_t refused_tasks(RunTree& tree) {
@@ -133,7 +133,7 @@ LoopResult run_loop(RunTree& tree, const SignalWait& signals, const LoopOptions&
   while (true) {
     if (signals.wait(options.interval)) handle_signal(tree, stopping);
     if (options.pause_on_warnings && !stopping) pause_on_warning(tree, stopping);
-    requested.look(tree, stopping);
+    requested.follow(tree, stopping);
     const auto elapsed = SteadyClock::now() - begin;
     if (options.time_limit.count() > 0 && elapsed > options.time_limit && !drained) {
       drained = true;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Main's loop around a running tree of actors: progress, time limit, Ctrl-C. Shared by train and
-// eval.
+// The main thread's loop while a tree of actors runs: progress, time limit, Ctrl-C.
 #pragma once
 
 #include <chrono>
 
 #include "actors/base/end_request.hpp"
-#include "commands/signals.hpp"
 #include "actors/run/run_tree.hpp"
+#include "commands/signals.hpp"
 
 namespace warpsmith::commands {
 using namespace actors;

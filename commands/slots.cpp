@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/slots.hpp"
 
-#include "actors/sandbox/service_backend.hpp"
+#include "actors/sandbox/sandbox_backend.hpp"
 #include "actors/sandbox/slot_cores.hpp"
 #include "runtime/cuda/driver.hpp"
 #include "runtime/environment.hpp"
-#include "sandbox/contract/registry.hpp"
+#include "sandbox/contract/contract.hpp"
 #include "synthesis/task_source.hpp"
 
 namespace warpsmith::commands {
@@ -27,10 +27,8 @@ Result<void> valid_slots(const SandboxConfig& config) {
 }
 
 Result<std::vector<sandbox::SandboxOptions>> take_slots(const SandboxConfig& config) {
-  if (auto valid = valid_slots(config); !valid) return tl::unexpected(std::move(valid.error()));
-  if (auto fits = check_slots(config, SlotsOf::command); !fits) {
-    return tl::unexpected(std::move(fits.error()));
-  }
+  TRY_VOID(valid_slots(config));
+  TRY_VOID(check_slots(config, SlotsOf::command));
   leave_slot_cores(config);
   const std::string python = python_interpreter().string();
   std::vector<sandbox::SandboxOptions> slots;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packs records into bytes and back: cereal's visitors over two small archives of our own. Numbers
-// are little-endian; floats travel as their bits, so NaN and infinities survive. Lengths are
-// checked against the bytes that are left, and elements are made as they are read, so that hostile
-// input costs no more memory than honest input of the same length.
+// Packs records into bytes and back, with cereal's visitors over two small custom archives. Numbers
+// are little-endian; floats are stored as their bits, so NaN and infinities survive. Lengths are
+// checked against the remaining bytes, and elements are made as they are read, so hostile input
+// costs no more memory than valid input of the same length.
 #pragma once
 
 #include <bit>
 #include <cereal/cereal.hpp>
+#include <cereal/types/array.hpp>
 #include <cereal/types/map.hpp>
 #include <cereal/types/optional.hpp>
 #include <cereal/types/string.hpp>
@@ -18,6 +19,7 @@
 #include <type_traits>
 
 #include "runtime/bytes.hpp"
+#include "runtime/describe.hpp"
 #include "runtime/result.hpp"
 
 namespace warpsmith::codec {
@@ -47,7 +49,7 @@ class Reader : public cereal::InputArchive<Reader, cereal::AllowEmptyClassElisio
     data_ += size;
     left_ -= size;
   }
-  /// Throws unless `length` elements of at least `size` bytes each fit into what is left.
+  /// Throws unless `length` elements of at least `size` bytes each fit into the remaining bytes.
   void check_length(uint64_t length, size_t size = 1) const {
     if (length > left_ / size) throw std::runtime_error("length exceeds the bytes that are left");
   }
@@ -93,8 +95,8 @@ void CEREAL_LOAD_FUNCTION_NAME(Reader& r, cereal::SizeTag<T>& tag) {
   r.check_length(length);
   tag.size = static_cast<cereal::size_type>(length);
 }
-/// Replaces cereal's version, which makes all elements before it reads the first: one byte of input
-/// may stand for a large element. This one makes no more elements than it reads.
+/// Replaces cereal's version, which allocates all elements before it reads the first, although one
+/// byte of input may encode a large element. This one makes each element as it reads it.
 template <class T>
   requires(!std::is_same_v<T, bool>)
 void CEREAL_LOAD_FUNCTION_NAME(Reader& r, std::vector<T>& values) {
@@ -114,6 +116,12 @@ template <class Archive, class T>
   requires(std::is_same_v<Archive, Writer> || std::is_same_v<Archive, Reader>)
 void CEREAL_SERIALIZE_FUNCTION_NAME(Archive& archive, cereal::NameValuePair<T>& pair) {
   archive(pair.value);
+}
+/// A record's fields in the order of its list.
+template <class Archive, Described T>
+  requires(std::is_same_v<Archive, Writer> || std::is_same_v<Archive, Reader>)
+void CEREAL_SERIALIZE_FUNCTION_NAME(Archive& archive, T& record) {
+  T::describe([&](std::string_view, auto& field) { archive(field); }, record);
 }
 
 /// A record that checks its own values: `Result<void> validate() const`.
@@ -145,7 +153,7 @@ Result<T> unpack(const char* data, size_t size) {
     return fail(ErrorCode::parse_failed, e.what());
   }
   if constexpr (Validated<T>) {
-    if (auto valid = record.validate(); !valid) return tl::unexpected(std::move(valid.error()));
+    TRY_VOID(record.validate());
   }
   return record;
 }

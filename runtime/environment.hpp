@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the program finds its own folders, its Python interpreter and its caches.
+// Finds the program's folders, its Python interpreter and its caches.
 #pragma once
 
 #include <filesystem>
@@ -13,14 +13,14 @@ std::string program_version();
 /// The folder of this executable.
 std::filesystem::path executable_folder();
 
-/// The checkout, which holds configs/ and scripts/: WARPSMITH_HOME, else the place of the build.
+/// The checkout, which contains configs/ and scripts/: WARPSMITH_HOME, else the place of the build.
 std::filesystem::path source_folder();
 
-/// The Python interpreter whose environment holds torch: WARPSMITH_PYTHON, else the one the program
-/// was built with. Empty if neither is set.
+/// The Python interpreter whose environment contains torch: WARPSMITH_PYTHON, else the one the
+/// program was built with. Empty if neither is set.
 std::filesystem::path python_interpreter();
 
-/// `warpsmith-sandbox` of this build: WARPSMITH_SANDBOX, else in the build tree beside this
+/// `warpsmith-sandbox` of this build: WARPSMITH_SANDBOX, else in the build tree next to this
 /// executable's folder.
 std::filesystem::path sandbox_program();
 

@@ -9,7 +9,7 @@ namespace warpsmith::log {
 
 enum class Level { info, warn, error, off };
 
-/// The level of that name ("info", "warn", "error", "off"); info for any other name.
+/// The level with that name ("info", "warn", "error", "off"); info for any other name.
 Level level_named(std::string_view name);
 
 /// Where log lines go. Before main calls `start`, warnings and errors go to standard error.
@@ -20,7 +20,7 @@ struct Sinks {
 };
 void start(const Sinks& sinks);
 
-/// Writes buffered lines out.
+/// Writes out buffered lines.
 void flush();
 
 void info(std::string_view text);

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "runtime/checksum.hpp"
+#include "runtime/bytes.hpp"
 
 namespace warpsmith {
 

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Named random streams: (run seed, owner, index) always gives the same draws, whatever other
-// streams draw. Counter-based (Philox 4x32-10; Salmon et al., SC 2011), so a position is a number.
+// Seeded random numbers. Named streams: (run seed, owner, index) always produces the same draws,
+// regardless of other streams. Counter-based (Philox 4x32-10; Salmon et al., SC 2011), so a
+// position is a number.
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace warpsmith {
 
@@ -43,5 +47,13 @@ class RandomStream {
 
 /// One block of Philox 4x32-10.
 std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
+
+/// Fisher-Yates. Unlike std::shuffle, the result is the same on every machine.
+template <class T>
+void shuffle(std::vector<T>& order, RandomStream& random) {
+  for (size_t i = order.size(); i > 1; --i) {
+    std::swap(order[i - 1], order[static_cast<size_t>(random.below(i))]);
+  }
+}
 
 }  // namespace warpsmith

@@ -9,9 +9,28 @@
 
 #include "runtime/error_code.hpp"
 
+/// `TRY(auto x, f());` declares x with the value of f(), or returns f()'s error from the function.
+/// Moves from a temporary, copies from a variable.
+#define TRY(declaration, ...) \
+  TRY_STEP(WARPSMITH_JOIN(tried_, __COUNTER__), declaration, (__VA_ARGS__))
+#define TRY_STEP(tried, declaration, result)                                           \
+  auto&& tried = result;                                                               \
+  if (!(tried)) return ::tl::unexpected(std::forward<decltype(tried)>(tried).error()); \
+  declaration = *std::forward<decltype(tried)>(tried)
+/// Returns f()'s error from the function; ignores a value.
+#define TRY_VOID(...) TRY_VOID_STEP(WARPSMITH_JOIN(tried_, __COUNTER__), (__VA_ARGS__))
+#define TRY_VOID_STEP(tried, result)                                         \
+  do {                                                                       \
+    if (auto&& tried = result; !(tried))                                     \
+      return ::tl::unexpected(std::forward<decltype(tried)>(tried).error()); \
+  } while (false)
+#define WARPSMITH_JOIN(a, b) WARPSMITH_JOIN_STEP(a, b)
+#define WARPSMITH_JOIN_STEP(a, b) a##b
+
 namespace warpsmith {
 
-/// A failure as a value. The message says what failed, where, what was expected and what was found.
+/// A failure as a value. The message says what failed and where, what was expected and what was
+/// found.
 struct Error {
   ErrorCode code = ErrorCode::infrastructure;
   std::string message;

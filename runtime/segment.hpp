@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "runtime/describe.hpp"
 #include "runtime/policy_version.hpp"
 #include "runtime/result.hpp"
 
@@ -31,14 +32,11 @@ struct Segment {
     return fail(ErrorCode::parse_failed, "segment: its four arrays have different lengths");
   }
 
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(trajectory, number, tokens, action_mask, log_probs, versions);
-  }
+  WARPSMITH_RECORD(trajectory, number, tokens, action_mask, log_probs, versions)
 };
 
-/// Whether the model saw nothing before this segment, because a summary took the place of all
-/// earlier turns: the segment is a prompt again. `first`: segment 0 of the trajectory.
+/// True if the model saw nothing before this segment, because a summary replaced all earlier turns:
+/// the segment starts with a prompt again. `first`: segment 0 of the trajectory.
 inline bool begins_context(const Segment& segment, const Segment& first) {
   return !segment.tokens.empty() && !first.tokens.empty() && segment.action_mask[0] == 0 &&
          segment.tokens[0] == first.tokens[0];

@@ -6,10 +6,24 @@
 #include <map>
 #include <string>
 
+#include "runtime/bytes.hpp"
+#include "runtime/describe.hpp"
+
 namespace warpsmith {
 
 /// File name (relative, no "..") → content.
 using FileSet = std::map<std::string, std::string>;
+
+/// The hash that identifies a submission: SHA-256 over names and contents, independent of the task.
+inline std::string source_hash(const FileSet& files) {
+  std::string bytes;
+  for (const auto& [name, content] : files) {
+    // Length prefixes separate names from contents, whatever bytes they contain.
+    bytes.append(std::to_string(name.size())).append(" ").append(name);
+    bytes.append(std::to_string(content.size())).append(" ").append(content);
+  }
+  return sha256_hex(bytes);
+}
 
 /// What the sandbox does with a submission.
 enum class Request : uint8_t {
@@ -19,7 +33,7 @@ enum class Request : uint8_t {
   final,    // compile, verify, time against both baselines: the verdict that earns a reward
   explain,  // contract `device`: compile, and report what would be launched; runs nothing
 };
-/// Whether the request runs a candidate that compiles.
+/// True if the request runs a candidate that compiles.
 constexpr bool runs(Request request) {
   return request != Request::compile && request != Request::explain;
 }
@@ -29,10 +43,7 @@ struct Submission {
   std::string contract = "cpu";
   FileSet files;
 
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(task_id, contract, files);
-  }
+  WARPSMITH_RECORD(task_id, contract, files)
 };
 
 /// The best submission that a tool judged in an open trajectory, by the hash of its files.
@@ -40,10 +51,7 @@ struct BestSubmission {
   std::string hash;  // empty: none was correct
   double rank = 0;
 
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(hash, rank);
-  }
+  WARPSMITH_RECORD(hash, rank)
 };
 
 }  // namespace warpsmith

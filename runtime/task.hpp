@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A task: a Python file in KernelBench's format, and what ingest measured of it.
+// A task: a Python file in KernelBench's format, and the measurements taken at ingest.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include "runtime/describe.hpp"
 
 namespace warpsmith {
 
@@ -21,13 +24,14 @@ struct Task {
   PrecisionLane lane = PrecisionLane::fp32_strict;
   std::vector<std::string> ops;  // operators that the task declares; may be empty
 
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(id, source, code, content_hash, device, lane, ops);
-  }
+  WARPSMITH_RECORD(id, source, code, content_hash, device, lane, ops)
 };
 
 enum class Dtype : uint8_t { f32, f64, f16, bf16, i64, i32, i16, i8, u8, boolean };
+constexpr auto names_of(Dtype) {
+  return std::to_array<std::string_view>(
+      {"f32", "f64", "f16", "bf16", "i64", "i32", "i16", "i8", "u8", "boolean"});
+}
 enum class TensorRole : uint8_t { input, parameter, output };
 
 /// One tensor of the task's signature: contiguous, row-major, 64-byte aligned.
@@ -38,21 +42,15 @@ struct TensorSpec {
   std::vector<int64_t> shape;        // empty: a scalar, one element
   std::vector<std::string> symbols;  // the name of each extent, e.g. {"d0", "d1"}
 
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(name, role, dtype, shape, symbols);
-  }
+  WARPSMITH_RECORD(name, role, dtype, shape, symbols)
 };
 
-/// An argument of forward that is no tensor: it has one value in every call.
+/// A non-tensor argument of forward; it has the same value in every call.
 struct ConstantSpec {
   std::string name;
   std::string value;  // as Python writes it, e.g. "0.5", "None"
 
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(name, value);
-  }
+  WARPSMITH_RECORD(name, value)
 };
 
 /// The buffers that `solve` receives, in order: inputs, then parameters, then outputs.
@@ -62,26 +60,20 @@ struct TaskSignature {
   std::vector<std::string> dim_names;  // in the order of `dims`
   std::vector<int64_t> dims;
 
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(tensors, constants, dim_names, dims);
-  }
+  WARPSMITH_RECORD(tensors, constants, dim_names, dims)
 };
 
-/// What ingest measures, once per task, machine and software stack.
+/// The measurements of ingest, taken once per task, machine and software stack.
 struct TaskFacts {
   TaskSignature signature;
   double eager_ms = 0;
   double compile_ms = 0;
-  double bytes_moved = 0;  // what any implementation must read and write
+  double bytes_moved = 0;  // the least that any implementation must read and write
   double flops = 0;        // counted by the reference worker; 0 if unknown
   double floor_ms = 0;     // lower bound: no honest kernel is faster
   double roofline_ms = 0;  // what the bytes and operations take at this machine's measured rates
 
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(signature, eager_ms, compile_ms, bytes_moved, flops, floor_ms, roofline_ms);
-  }
+  WARPSMITH_RECORD(signature, eager_ms, compile_ms, bytes_moved, flops, floor_ms, roofline_ms)
 };
 
 }  // namespace warpsmith

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options of judging that a task's text sets, as constants at its top level:
+// Options of judging that a task's text sets as constants at its top level:
 //
-//   custom_kernels_only = True    contract host: work that a library is seen to do fails (lower
-//   trust)
+//   custom_kernels_only = True    contract host: fails if a library is seen working (lower trust)
 #pragma once
 
 #include <string_view>

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/describe.hpp"
 #include "runtime/segment.hpp"
 #include "runtime/verdict.hpp"
 
@@ -20,12 +21,12 @@ enum class DropReason : uint8_t {
   cancelled,
   too_long,
   no_action_tokens,
-  no_answer,  // the brain's endpoint or folder has none for it
+  no_answer,  // the brain's endpoint or folder has no answer for it
 };
-inline constexpr size_t drop_reason_count = 6;
-std::string_view to_string(DropReason reason) noexcept;
-/// The reason of a stored name; nullopt if there is none of that name.
-std::optional<DropReason> drop_reason_of(std::string_view name) noexcept;
+constexpr auto names_of(DropReason) {
+  return std::to_array<std::string_view>(
+      {"stale", "infrastructure", "cancelled", "too_long", "no_action_tokens", "no_answer"});
+}
 
 /// How a trajectory ended, before it is trained.
 struct Outcome {
@@ -39,17 +40,21 @@ struct Outcome {
   /// shapes. Empty if the submission is not correct or a shape was not measured.
   std::optional<double> speedup_eager, speedup_compile;
 
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(reward, verdict, source_hash, turns, tool_calls, truncated, speedup_eager,
-            speedup_compile);
-  }
+  WARPSMITH_RECORD(reward, verdict, source_hash, turns, tool_calls, truncated, speedup_eager,
+                   speedup_compile)
 };
 
+inline constexpr std::string_view no_submission = "no_submission";
+
 /// The outcome's verdict in records and statistics: its class, or "no_submission".
-std::string_view verdict_name(const Outcome& outcome) noexcept;
-/// Sets the verdict by such a name. False, and no verdict, for any other name.
-bool set_verdict(Outcome& outcome, std::string_view name) noexcept;
+inline std::string_view verdict_name(const Outcome& outcome) noexcept {
+  return outcome.verdict ? to_string(*outcome.verdict) : no_submission;
+}
+/// Sets the verdict by such a name. For any other name, returns false and sets no verdict.
+inline bool set_verdict(Outcome& outcome, std::string_view name) noexcept {
+  outcome.verdict = enum_of<VerdictClass>(name);
+  return outcome.verdict || name == no_submission;
+}
 
 /// A whole trajectory, as the learner trains it: its segments in order, then the outcome.
 struct Trajectory {
@@ -58,10 +63,7 @@ struct Trajectory {
   std::vector<Segment> segments;
   Outcome outcome;
 
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(id, task_id, segments, outcome);
-  }
+  WARPSMITH_RECORD(id, task_id, segments, outcome)
 };
 
 }  // namespace warpsmith

@@ -2,6 +2,7 @@
 // The verdict on a kernel, and the failures of the system, which never become a verdict.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -9,6 +10,8 @@
 #include <string_view>
 #include <variant>
 #include <vector>
+
+#include "runtime/describe.hpp"
 
 namespace warpsmith {
 
@@ -27,8 +30,12 @@ enum class VerdictClass : uint8_t {
   too_fast,         // below the floor that the machine sets: impossible
   unstable_timing,  // after a retry infra_noise, unless the candidate itself causes it
 };
-inline constexpr size_t verdict_class_count = 13;
-std::string_view to_string(VerdictClass outcome) noexcept;
+constexpr auto names_of(VerdictClass) {
+  return std::to_array<std::string_view>({"passed", "wrong", "nonfinite", "compile_error",
+                                          "banned_construct", "launch_error", "device_fault",
+                                          "timeout", "out_of_memory", "oob_write", "input_mutated",
+                                          "too_fast", "unstable_timing"});
+}
 
 /// A failure of the system. The trajectory is retried, or dropped with this reason.
 enum class InfraKind : uint8_t {
@@ -40,16 +47,17 @@ enum class InfraKind : uint8_t {
   disk,
   task_refused,  // ingest refused the task; the detail says why
 };
-std::string_view to_string(InfraKind kind) noexcept;
+constexpr auto names_of(InfraKind) {
+  return std::to_array<std::string_view>({"infra_sandbox_lost", "infra_reference_failed",
+                                          "infra_jail_unavailable", "infra_noise", "infra_deadline",
+                                          "infra_disk", "infra_task_refused"});
+}
 
 struct InfraFailure {
   InfraKind kind = InfraKind::sandbox_lost;
   std::string detail;
 
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(kind, detail);
-  }
+  WARPSMITH_RECORD(kind, detail)
 };
 
 /// How close an output must be to the reference.
@@ -57,48 +65,47 @@ enum class Numerics : uint8_t {
   strict,  // a bound that follows the rounding errors of each element
   paper,   // |y − ŷ| ≤ 1e-2 + 1e-2 |ŷ| on 5 input sets: for comparison with published numbers
 };
-std::string_view to_string(Numerics numerics) noexcept;
+constexpr auto names_of(Numerics) {
+  return std::to_array<std::string_view>({"strict", "paper"});
+}
 
 /// How far the verdict can be trusted, given the contract, the jail in force and the numerics.
 enum class TrustClass : uint8_t {
   device,
   commit,
   lowered,
-  paper,  // whatever the jail: numerics `paper` pass what `strict` would not
+  paper,  // in any jail: numerics `paper` pass kernels that `strict` would not
 };
-std::string_view to_string(TrustClass trust) noexcept;
+constexpr auto names_of(TrustClass) {
+  return std::to_array<std::string_view>({"device", "commit", "lowered", "paper"});
+}
 
 /// A 95 % interval of a ratio.
 struct Interval {
   double low = 0;
   double high = 0;
+  static constexpr bool json_as_array = true;
 
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(low, high);
-  }
+  WARPSMITH_RECORD(low, high)
 };
 
-/// A baseline beside eager and torch.compile. No reward depends on it.
+/// A baseline in addition to eager and torch.compile. No reward depends on it.
 struct FurtherResult {
   std::string name;    // "max-autotune", "cuda-graph"
   std::string reason;  // why it was not measured; empty if it was
   std::optional<double> ms, speedup;
-  std::optional<Interval> speedup_ci;
+  std::optional<Interval> speedup_interval;
 
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(name, reason, ms, speedup, speedup_ci);
-  }
+  WARPSMITH_RECORD(name, reason, ms, speedup, speedup_interval)
 };
 
 /// The results of one shape of the task; empty where nothing was measured. Times are medians.
 struct ShapeResult {
   std::string shape;
   std::optional<double> candidate_ms, eager_ms, compile_ms;
-  std::optional<double> speedup_eager, speedup_compile;          // t_baseline / t_candidate
-  std::optional<Interval> speedup_eager_ci, speedup_compile_ci;  // paired bootstrap
-  std::optional<double> worst_error;                             // error / bound; > 1 is wrong
+  std::optional<double> speedup_eager, speedup_compile;  // t_baseline / t_candidate
+  std::optional<Interval> speedup_eager_interval, speedup_compile_interval;  // paired bootstrap
+  std::optional<double> worst_error;  // error / bound; > 1 is wrong
   std::optional<double> gbytes_per_s, gflops_per_s;
   std::optional<double> roofline_ms;
   std::vector<FurtherResult> further;  // the further baselines that were requested, if timed
@@ -106,23 +113,17 @@ struct ShapeResult {
   // for no speed-up.
   bool hidden = false;
 
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(shape, candidate_ms, eager_ms, compile_ms, speedup_eager, speedup_compile,
-            speedup_eager_ci, speedup_compile_ci, worst_error, gbytes_per_s, gflops_per_s,
-            roofline_ms, further, hidden);
-  }
+  WARPSMITH_RECORD(shape, candidate_ms, eager_ms, compile_ms, speedup_eager, speedup_compile,
+                   speedup_eager_interval, speedup_compile_interval, worst_error, gbytes_per_s,
+                   gflops_per_s, roofline_ms, further, hidden)
 };
 
-/// What numerics `strict` say of a kernel that passed numerics `paper`.
+/// The result under numerics `strict` of a kernel that passed numerics `paper`.
 struct StrictResult {
   bool passed = false;
   std::string why;  // why it did not pass, or could not be judged
 
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(passed, why);
-  }
+  WARPSMITH_RECORD(passed, why)
 };
 
 struct Verdict {
@@ -134,20 +135,17 @@ struct Verdict {
   std::string feedback;                     // for the agent: statistics, never expected values
   std::map<std::string, std::string> jail;  // primitive → what is in force
   std::map<std::string, double> phase_ms;   // "compile", "verify", "timing", …
-  std::optional<double> device_held_ms;     // how long the evaluation had the GPU to itself
-  std::string evidence;                     // JSON: seed, raw samples, clocks, bounds
+  std::optional<double> device_held_ms;     // how long the evaluation had exclusive use of the GPU
+  JsonText evidence;                        // seed, raw samples, clocks, bounds
   std::optional<StrictResult> strict;       // only for a pass by numerics `paper`
   std::string weakness;  // wrong answers that numerics `paper` accept for this task; else empty
 
   bool correct() const { return outcome == VerdictClass::passed; }
-  /// Whether a pass proves enough for a reward.
+  /// True if a pass proves enough for a reward.
   bool is_rewarded() const { return correct() && (weakness.empty() || (strict && strict->passed)); }
 
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(outcome, contract, trust, submission_hash, shapes, feedback, jail, phase_ms,
-            device_held_ms, evidence, strict, weakness);
-  }
+  WARPSMITH_RECORD(outcome, contract, trust, submission_hash, shapes, feedback, jail, phase_ms,
+                   device_held_ms, evidence, strict, weakness)
 };
 
 /// A speed-up s = t0 / t counts as faster when 1 − 1/s > 0.05: at least that much less time.

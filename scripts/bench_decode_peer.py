@@ -3,9 +3,9 @@
 
     python scripts/bench_decode_peer.py FOLDER --batch 32 --prompt-tokens 64 --new-tokens 192
 
-On a CPU one thread and float32, on a GPU (--device cuda:0) bf16; random prompts, sampling at temperature
-1 without stop tokens; a folder without weights gets random ones. Prints one JSON object with the
-engine's fields.
+Uses one thread and float32 on a CPU, and bf16 on a GPU (--device cuda:0). Prompts are random; sampling is at
+temperature 1 without stop tokens. A folder without weights gets random ones. Prints one JSON object with
+the engine's fields.
 """
 import argparse
 import json

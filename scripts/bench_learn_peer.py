@@ -3,9 +3,9 @@
 
     python scripts/bench_learn_peer.py FOLDER --tokens 131072 --device cuda:0
 
-bf16, gradient checkpointing, log-probabilities in chunks of 2,048 rows that are computed again in the
-backward pass; random tokens, random weights unless the folder has some. Prints one JSON object: seconds of
-the second of two passes, and the most memory that its tensors took.
+Uses bf16, gradient checkpointing, and log-probabilities in chunks of 2,048 rows that are computed again in the
+backward pass. Tokens are random, and so are the weights unless the folder has some. Prints one JSON object:
+seconds of the second of two passes, and the peak memory of its tensors.
 """
 import argparse
 import json

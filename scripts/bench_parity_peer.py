@@ -5,7 +5,7 @@
 
 Each text has `prompt`, `tokens`, `log_probs` of the tokens and whether they are `greedy`. Prints one JSON object:
 mean and largest difference of the log-probabilities of sampled tokens, in the given precision and in float32
-(`wide_`), and how many greedy tokens are the likeliest ones. Logits become float32 before the softmax.
+(`wide_`), and how many greedy tokens rank first. Logits become float32 before the softmax.
 """
 import argparse
 import json

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Seconds that the released workspace's protocol takes for one kernel: the peer of `warpsmith bench evaluate`.
+"""Times the released workspace's protocol for one kernel: the peer of `warpsmith bench evaluate`.
 
     python scripts/bench_workspace_peer.py --task TASK.py --solution FOLDER
 
-FOLDER holds kernels.cu and plan.toml of contract device with one launch of arguments (x, y, rows). The protocol
+FOLDER contains kernels.cu and plan.toml of contract device with one launch of arguments (x, y, rows). The protocol
 (CUDA-Agent, arXiv 2602.24286, and its released workspace): an extension built by torch's own loader, five runs compared
 with the model, then ten timed runs each of eager, torch.compile and the extension; three programs, one after the other.
 Prints one JSON object. Needs a GPU and nvcc.
@@ -129,7 +129,7 @@ def profile(args):
 
 
 def one_step(args, step):
-    """Seconds that one program took, and the last line that it printed."""
+    """Returns the seconds that one program took, and the last line that it printed."""
     command = [sys.executable, __file__, "--task", args.task, "--solution", args.solution, "--step", step,
                "--build", args.build]
     began = time.perf_counter()

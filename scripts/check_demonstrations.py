@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# Compiles every variant of every task's kernel. Right ones must be right, wrong ones wrong, and broken
+# Compiles every variant of every task's kernel. Correct ones must pass, wrong ones must fail, and broken
 # ones must not compile. --times also prints the reward of each style on one thread.
 import argparse
 import json
@@ -22,10 +22,10 @@ from demonstrations.variants import variants_of  # noqa: E402
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tasks", nargs="+", required=True, help="folders of task files")
-    parser.add_argument("--times", action="store_true", help="time beside eager and torch.compile")
-    parser.add_argument("--times-only", action="store_true", help="time and check nothing")
+    parser.add_argument("--times", action="store_true", help="time, compared with eager and torch.compile")
+    parser.add_argument("--times-only", action="store_true", help="time only; check nothing")
     parser.add_argument("--cold-outputs", action="store_true", help="rotate outputs as well")
-    parser.add_argument("--variants", action="store_true", help="check the tasks' variants too")
+    parser.add_argument("--variants", action="store_true", help="also check the tasks' variants")
     parser.add_argument("--json", default="", help="file for the rewards per task and style")
     parser.add_argument("--only", default="", help="one task id")
     return parser.parse_args()

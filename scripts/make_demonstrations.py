@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # Writes demonstrations for training tasks as JSON lines: {"task_id", "messages": [{"role",
-# "content", "train"}]}. The same seed gives the same bytes. `--prompts DIR` writes prompts instead.
+# "content", "train"}]}. The same seed writes the same bytes. `--prompts DIR` writes prompts instead.
 import json
 import random
 import sys
@@ -19,7 +19,7 @@ def arguments():
     parser = demonstration_parser(__doc__, 32000, "JSONL file, or with --prompts a folder")
     parser.add_argument("--own-statements-only", action="store_true", help="no chains across tasks")
     parser.add_argument(
-        "--answers", type=float, default=0.0, help="share of conversations with one answer that holds the files"
+        "--answers", type=float, default=0.0, help="share of conversations with one answer that contains the files"
     )
     parser.add_argument("--prompts", action="store_true", help="write each task's prompt as a text file")
     return parser.parse_args()

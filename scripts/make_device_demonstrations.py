@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # Writes demonstrations of contract device (kernels.cu and plan.toml) for the training tasks over rows, as JSON
-# lines: {"task_id", "messages": [{"role", "content", "train"}]}. The same seed gives the same bytes.
+# lines: {"task_id", "messages": [{"role", "content", "train"}]}. The same seed writes the same bytes.
 import json
 import random
 import sys
@@ -30,10 +30,10 @@ def lessons_for(tasks, apart, seed, **shares):
 
 def main():
     parser = demonstration_parser(__doc__, 8000, "JSONL file")
-    parser.add_argument("--right", type=float, default=RIGHT_SHARE, help="share of right submissions, 0 to 1")
+    parser.add_argument("--right", type=float, default=RIGHT_SHARE, help="share of correct submissions, 0 to 1")
     parser.add_argument("--answers", type=float, default=0.0, help="share of single answers with both files, 0 to 1")
     parser.add_argument("--composed", type=int, default=0,
-                        help="further tasks, composed of the tasks' statements, about which most conversations are")
+                        help="further tasks, composed of the tasks' statements; most conversations are about them")
     args = parser.parse_args()
     for name in ("right", "answers"):
         if not 0 <= getattr(args, name) <= 1:

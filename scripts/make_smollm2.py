@@ -31,7 +31,7 @@ def convert(gguf, folder):
     model = transformers.AutoModelForCausalLM.from_pretrained(place, gguf_file=name, dtype=torch.float32)
     tokenizer = transformers.AutoTokenizer.from_pretrained(place, gguf_file=name)
     folder.mkdir(parents=True, exist_ok=True)
-    # transformers refuses to save what it calls quantised, although the weights are float32 by now.
+    # transformers refuses to save what it calls quantised, although the weights are float32 now.
     weights = {n: t.contiguous() for n, t in model.state_dict().items() if n != "lm_head.weight"}
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     if hasattr(model.config, "quantization_config"):

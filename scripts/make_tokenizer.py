@@ -10,8 +10,8 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_token
 
 SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 TAGS = ["<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>"]
-# Text that the format fixes, one token each. None spans the border between sampled and given text, so
-# a conversation encodes the same whole and in pieces.
+# Text that the format fixes, one token each. None crosses the border between sampled and given text, so
+# a conversation has the same encoding as a whole and in pieces.
 TURNS = [
     "<|im_start|>user\n",
     "<|im_start|>assistant\n",
@@ -28,8 +28,8 @@ CALLS = [
 # A number in a shape or a text: after a space, " [" or "(", up to the next border.
 NUMBER = r"(?<= \[| |\()[0-9]+\.[0-9]+(?= )|(?<= \[| |\()[0-9]{2,}(?=[\], \n]|$)"
 LINE = r"[^\n]*\n|[^\n]+"
-# The text before a statement, in the class and in the comment that repeats it. Split here, the
-# statement is the same token in both places, and copying it is easy to learn.
+# The text before a statement, in the class and in the comment that repeats it. The split here makes the
+# statement the same token in both places, so copying it is easy to learn.
 BEFORE_STATEMENT = r"^ +(?:// )?(?=x = )"
 CHATML = (
     "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + "

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Does `optimize` promote exactly what it should? Operators with candidates of known kinds: twelve of contract `cpu`,
-or three of contract `device`, which need a GPU.
+"""Tests that `optimize` promotes exactly what it should, on operators with candidates of known kinds: twelve of
+contract `cpu`, or three of contract `device`, which need a GPU.
 
 Run from the checkout's root:
 scripts/optimize_table.py --out FOLDER [--contract device] [--gpu N] [--only NAME …] [--pairs N] [--no-exports]
-Prints a line for each operator; exit code 1 if one is not as expected. Exports are imported in a fresh process, pass
-their own test and are timed there with cold caches, in turns with new verdicts on the same kernel. Other programs of
-the host change a core's speed from one moment to the next, so of each dozen of calls the least counts (on a GPU the
-median), and of --pairs comparisons, each in new processes, the median, with its 95 % interval.
+Prints a line for each operator; exit code 1 if one is not as expected. Each export is imported in a fresh process,
+must pass its own test, and is timed there with cold caches, in turns with new verdicts on the same kernel. Other
+programs on the host change a core's speed from one moment to the next. So the minimum of each dozen of calls counts
+(on a GPU the median), and the median of --pairs comparisons, each in new processes, with its 95 % interval.
 """
 import argparse
 import json
@@ -26,7 +26,7 @@ MICRO = ROOT / "configs/tasks/micro"
 ONCE = 'extern "C" void solve('
 LIMIT_S = 1200
 TOLERANCE = 0.05
-PAUSES = {"cpu": 0.05, "device": 0.0}  # seconds between two calls: the judge's are spread, too
+PAUSES = {"cpu": 0.05, "device": 0.0}  # seconds between two calls: the judge's calls are spread, too
 TIMER = """
 import json, sys, time
 sys.path.insert(0, ".")
@@ -39,7 +39,7 @@ if pause:
 else:
     print(json.dumps([test.time_shape(shape, rounds=1, calls=12)]))
 """
-TIMES_LARGER = 12  # an export's call costs microseconds of its own: the kernels take milliseconds
+TIMES_LARGER = 12  # the call itself costs microseconds, so the kernels take milliseconds
 
 # Operator, its candidates, the user's kernel, what must be promoted.
 PLAIN = ("fast", "slow", "wrong")
@@ -56,7 +56,7 @@ TASKS = [("reduction/row_square_sum", PLAIN, None, "fast"),
          ("reduction/row_square_sum@sizes", ("one_shape",), None, None),
          ("reduction/row_logsumexp@sizes", ("one_shape", "fast"), None, "fast")]
 
-# Sizes at which a kernel takes a tenth of a millisecond: a call costs some microseconds of its own.
+# Sizes at which a kernel takes a tenth of a millisecond, since the call itself costs some microseconds.
 DEVICE_TASKS = [("convolution/causal_conv_1d", PLAIN, None, "fast"),
                 ("convolution/depthwise_3x3", PLAIN, None, "fast"),
                 ("scan/column_cumsum", ("slow", "wrong"), None, None)]  # max-autotune is as fast as ours
@@ -66,7 +66,7 @@ DEVICE_SIZES = {"causal_conv_1d": {"CHANNELS": 1536, "LENGTH": 32768},
 
 
 def repeated(source, times, condition="true"):
-    """The kernel, whose work is done `times` times where the condition holds."""
+    """The kernel, which repeats its work `times` times where the condition is true."""
     inner = source.replace(ONCE, "static __attribute__((noinline)) void once(", 1)
     return inner + f"""
 {ONCE}const void* const* in, void* const* out, const int64_t* dims) {{
@@ -107,7 +107,7 @@ KINDS = {"fast": lambda s: s,
 
 
 class Missing(Exception):
-    """No time of an export or of a verdict; the text says why."""
+    """An export or a verdict has no time; the text says why."""
 
 
 def operator_text(path, with_sizes):
@@ -166,12 +166,12 @@ def prepared(place, contract, task):
 
 
 def gpu_words(gpu):
-    """The option that has a command use that GPU."""
+    """The option that makes a command use that GPU."""
     return [] if gpu is None else ["--gpu", str(gpu)]
 
 
 def visible(gpu):
-    """The GPU of that number among those that are visible here, as CUDA_VISIBLE_DEVICES names it."""
+    """The GPU with that number among the visible ones, as CUDA_VISIBLE_DEVICES names it."""
     shown = os.environ.get("CUDA_VISIBLE_DEVICES")
     names = map(str, range(gpu + 1)) if shown is None else shown.split(",")
     names = [name for name in names if name]
@@ -181,7 +181,7 @@ def visible(gpu):
 
 
 def environment(gpu):
-    """This process's, in which that GPU is the only one: an export runs on the first."""
+    """This process's environment with only that GPU, because an export runs on the first."""
     return dict(os.environ) if gpu is None else {**os.environ, "CUDA_VISIBLE_DEVICES": visible(gpu)}
 
 
@@ -195,7 +195,7 @@ def judged_again(args, operator, solution, chosen):
 
 
 def in_fresh_process(result, words, gpu):
-    """What Python prints with these words in the export's folder, on the core or GPU that the judge uses."""
+    """What Python prints for these arguments in the export's folder, on the core or GPU that the judge uses."""
     core = max(os.sched_getaffinity(0))
     python = ["taskset", "-c", str(core), os.environ.get("WARPSMITH_PYTHON", sys.executable), "-B"]
     done = subprocess.run([*python, *words], cwd=result / "export", env=environment(gpu), capture_output=True,
@@ -207,27 +207,27 @@ def in_fresh_process(result, words, gpu):
 
 
 def error_in(text):
-    """The line of a traceback that names the error; others may follow it."""
+    """The line of a traceback that names the error; more lines may follow it."""
     lines = text.strip().splitlines() or ["without a word"]
     return next((line for line in reversed(lines) if re.match(r"[\w.]+(Error|Exception)\b", line)), lines[-1])[:500]
 
 
 def between(times, apart=1):
-    """The middle of each two times so far apart: a machine that slowly changes changes both sides."""
+    """The mean of each two neighbouring times, so that a slow change of the machine affects both sides."""
     return [(before + after) / 2 for before, after in zip(times, times[apart:])]
 
 
 def change_of(ours, judged):
-    """The median change, and the interval of order statistics that holds the true median in 95 % of cases."""
+    """The median change, and the interval of order statistics that contains the true median in 95 % of cases."""
     changes = sorted(mine / theirs - 1 for mine, theirs in zip(ours, judged))
     outside = max(0, int((len(changes) - 1.96 * len(changes) ** 0.5) / 2))
     return statistics.median(changes), (changes[outside], changes[-1 - outside])
 
 
 def compared(args, place, operator, promoted, pause, function):
-    """The median share by which the export is slower than judged, and a line. Judgements and timings take turns.
+    """Returns the median share by which the export is slower than judged, and a line. Verdicts and timings alternate.
 
-    The control is the same median of verdicts beside verdicts: what this machine's noise makes of equal kernels.
+    The control is the same median for verdicts compared with verdicts: this machine's noise on equal kernels.
     """
     chosen = min if pause else statistics.median
     same = place / f"{function}.py"
@@ -245,7 +245,7 @@ def compared(args, place, operator, promoted, pause, function):
 
 
 def export_row(args, place, operator, promoted, pause):
-    """Does the export pass its own test, and is it as fast as judged on each shape? And lines."""
+    """Whether the export passes its own test and is as fast as judged on each shape, and lines that say so."""
     try:
         in_fresh_process(place / "result", ["test_regression.py"], args.gpu)
         signature = next((place / "result/export").glob("*/signature.json"))

@@ -12,7 +12,7 @@ import jinja2
 import jinja2.ext
 import jinja2.sandbox
 
-# Contents that no template holds; policy/text/chat_template.cpp looks for them.
+# Contents that no template contains; policy/text/chat_format.cpp looks for them.
 SYSTEM = {"role": "system", "content": "SystemContent7"}
 USER = {"role": "user", "content": "UserContent7"}
 TURN = {"role": "assistant", "content": "TurnContent7"}
@@ -32,7 +32,7 @@ def read_json(path):
 
 
 def template_of(folder, config):
-    """The text of the template; None if there is none. Of several, the one named "default"."""
+    """The text of the template, or None. If there are several, the one named "default"."""
     file = folder / "chat_template.jinja"
     if file.exists():
         return file.read_text(encoding="utf-8")

@@ -5,7 +5,7 @@
     scripts/resize_task.py configs/tasks/micro/scan/row_cumsum.py ROWS=4096 COLUMNS=8192 --out my/row_cumsum.py
     scripts/resize_task.py configs/tasks/micro/scan/row_cumsum.py --list
 
-A size is a line `NAME = NUMBER` that begins in the first column. Without --out the task goes to standard output.
+A size is a line `NAME = NUMBER` that starts in the first column. Without --out the task goes to standard output.
 """
 
 import argparse
@@ -18,7 +18,7 @@ CHANGE = re.compile(r"^([A-Z][A-Z0-9_]*)=([1-9][0-9]{0,11})$")
 
 
 def sizes_of(text):
-    """The sizes that stand in a task's text, by name."""
+    """The sizes in a task's text, by name."""
     return {name: int(number) for name, number in SIZE.findall(text)}
 
 
@@ -48,7 +48,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("task", type=pathlib.Path, help="the task's file")
     parser.add_argument("changes", nargs="*", metavar="NAME=NUMBER", help="a size to replace")
-    parser.add_argument("--out", type=pathlib.Path, help="file to write; its folder is made")
+    parser.add_argument("--out", type=pathlib.Path, help="file to write; its folder is created")
     parser.add_argument("--list", action="store_true", help="print the sizes and end")
     arguments = parser.parse_args()
     try:

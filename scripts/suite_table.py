@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Computes report.csv of an evaluated suite from the records alone, independently of the program.
+"""Computes report.csv of an evaluated suite only from the records, independently of the program.
 
     scripts/suite_table.py RUN                # prints the table
     scripts/suite_table.py RUN --check        # compares it with RUN/report.csv: 0 equal, 1 different
@@ -15,7 +15,6 @@ import json
 import math
 import pathlib
 import sqlite3
-import struct
 import sys
 from fractions import Fraction
 
@@ -25,58 +24,11 @@ BASELINES = ("eager", "compile")
 TIMES = ("candidate_ms", "eager_ms", "compile_ms", "speedup_eager", "speedup_compile")
 
 
-class Record:
-    """Reads a packed verdict: little-endian numbers, lengths of 8 bytes, a byte before what may be empty."""
-
-    def __init__(self, data):
-        self.data, self.at = data, 0
-
-    def take(self, form):
-        value = struct.unpack_from("<" + form, self.data, self.at)[0]
-        self.at += struct.calcsize("<" + form)
-        return value
-
-    def text(self):
-        length = self.take("Q")
-        self.at += length
-        return self.data[self.at - length:self.at].decode("utf-8", "replace")
-
-    def maybe(self, read):
-        return None if self.take("B") else read()
-
-    def number(self):
-        return self.take("d")
-
-    def interval(self):
-        return self.take("d"), self.take("d")
-
-    def many(self, read):
-        return [read() for _ in range(self.take("Q"))]
-
-    def further(self):
-        return (self.text(), self.text(), self.maybe(self.number), self.maybe(self.number), self.maybe(self.interval))
-
-    def shape(self):
-        self.text()
-        numbers = [self.maybe(self.number) for _ in range(5)]
-        intervals = [self.maybe(self.interval) for _ in range(2)]
-        for _ in range(4):
-            self.maybe(self.number)
-        self.many(self.further)
-        self.take("B")
-        return dict(zip(TIMES, numbers)), dict(zip(TIMES[3:], intervals))
-
-    def verdict(self):
-        """The times and intervals of the first shape, and what numerics `strict` say (None: not asked)."""
-        self.take("B"), self.text(), self.take("B"), self.text()
-        shapes = self.many(self.shape)
-        self.text()
-        self.many(lambda: (self.text(), self.text()))
-        self.many(lambda: (self.text(), self.number()))
-        self.maybe(self.number)
-        self.text()
-        strict = self.maybe(lambda: (self.take("B"), self.text())[0] != 0)
-        return (shapes[0] if shapes else ({}, {})), strict
+def first_shape(verdict):
+    """The times and intervals of a verdict's first shape."""
+    shape = (verdict["shapes"] or [{}])[0]
+    return ({name: shape.get(name) for name in TIMES},
+            {name: shape.get(name + "_interval") for name in TIMES[3:]})
 
 
 def median_interval(values):
@@ -93,17 +45,18 @@ def median_interval(values):
 
 def sample_of(db, trajectory, outcome):
     sample = {"outcome": outcome, "run": outcome == "passed", "strict": False, "trust": "", "feedback": "", "x": {}}
-    # A trajectory that submitted less than its best has two final verdicts; the outcome is of one.
-    rows = db.execute("SELECT v.outcome, v.trust, v.feedback, v.evidence, v.record FROM verdicts v JOIN trajectories t "
+    # A trajectory that did not submit its best has two final verdicts; the outcome belongs to one of them.
+    rows = db.execute("SELECT v.outcome, v.trust, v.feedback, v.record FROM verdicts v JOIN trajectories t "
                       "ON t.id = v.trajectory AND t.source_hash = v.submission_hash WHERE t.id = ? AND v.final "
                       "ORDER BY v.id", (trajectory,))
-    for verdict, trust, feedback, evidence, record in rows:
+    for verdict, trust, feedback, record in rows:
         sample["trust"], sample["feedback"] = trust, feedback.split("\n")[0]
         if not sample["run"] or verdict != "passed":
             continue
-        (values, intervals), strict = Record(record).verdict()
-        sample["strict"] = True if strict is None else strict
-        timing = (json.loads(evidence) if evidence else {}).get("timing") or {}
+        full = json.loads(record)
+        values, intervals = first_shape(full)
+        sample["strict"] = full["strict"] is None or full["strict"]["passed"]
+        timing = (full["evidence"] or {}).get("timing") or {}
         for name in TIMES[:3]:
             blocks = [v for v in timing.get(name) or [] if v is not None]
             intervals[name] = median_interval(blocks)

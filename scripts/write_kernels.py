@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# Writes right kernels for every task of some folders, one per style: OUTPUT/TASK_ID/STYLE.cpp, or for contract device
-# OUTPUT/TASK_ID/STYLE/kernels.cu and plan.toml.
+# Writes correct kernels for every task of some folders, one per style: OUTPUT/TASK_ID/STYLE.cpp, or for contract
+# device OUTPUT/TASK_ID/STYLE/kernels.cu and plan.toml.
 import argparse
 import sys
 from pathlib import Path

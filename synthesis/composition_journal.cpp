@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <sstream>
 
-#include "synthesis/composition_record.hpp"
+#include "synthesis/composition.hpp"
 
 namespace warpsmith::synthesis {
 namespace {
@@ -28,22 +28,20 @@ Result<CompositionJournal> CompositionJournal::open(const fs::path& file,
   journal.path_ = file;
   std::error_code error;
   fs::create_directories(file.parent_path(), error);
-  auto opened = open_file(file, O_WRONLY | O_CREAT | O_APPEND);
-  if (!opened) return tl::unexpected(std::move(opened.error()));
-  journal.file_ = std::move(*opened);
-  if (auto read = journal.read(origin); !read) return tl::unexpected(std::move(read.error()));
+  TRY(auto opened, open_file(file, O_WRONLY | O_CREAT | O_APPEND));
+  journal.file_ = std::move(opened);
+  TRY_VOID(journal.read(origin));
   return journal;
 }
 
 Result<void> CompositionJournal::read(const std::string& origin) {
-  auto text = read_text_file(path_, most_bytes);
-  if (!text) return tl::unexpected(std::move(text.error()));
-  text->resize(text->rfind('\n') == std::string::npos ? 0 : text->rfind('\n') + 1);
-  if (ftruncate(file_.get(), static_cast<off_t>(text->size())) != 0) {
+  TRY(auto text, read_text_file(path_, most_bytes));
+  text.resize(text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n') + 1);
+  if (ftruncate(file_.get(), static_cast<off_t>(text.size())) != 0) {
     return fail_with_errno("cannot cut", path_, errno);
   }
-  if (text->empty()) return write_line(origin);
-  std::istringstream lines{*text};
+  if (text.empty()) return write_line(origin);
+  std::istringstream lines{text};
   std::string line;
   std::getline(lines, line);
   if (line != origin) {
@@ -65,7 +63,7 @@ Result<void> CompositionJournal::add(const Composition& composition) {
 }
 
 Result<void> CompositionJournal::write_line(const std::string& line) {
-  if (auto written = write_all(file_, line + '\n', path_); !written) return written;
+  TRY_VOID(write_all(file_, line + '\n', path_));
   if (fdatasync(file_.get()) != 0) return fail_with_errno("cannot sync", path_, errno);
   return {};
 }

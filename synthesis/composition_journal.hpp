@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run composed, on disk: one JSON line for each candidate, in order, after a first line that
-// holds what decided them.
+// A run's candidates on disk: one JSON line per candidate, in order, after a first line with the
+// inputs that determined them.
 #pragma once
 
 #include <filesystem>
@@ -12,15 +12,16 @@
 
 namespace warpsmith::synthesis {
 
-/// Appends to a file and syncs each line. What a killed process wrote of its last line is cut off.
+/// Appends to a file and syncs each line. A partial last line of a killed process is cut off.
 class CompositionJournal {
  public:
-  /// Opens or makes the file. `origin`: one line that decides the candidates (seed, device); a file
-  /// with another one is `already_exists`. `corrupt` names the line that cannot be read.
+  /// Opens or makes the file. `origin`: one line with the inputs that determine the candidates
+  /// (seed, device); a file with another origin is `already_exists`. `corrupt` names the line that
+  /// cannot be read.
   static Result<CompositionJournal> open(const std::filesystem::path& file,
                                          const std::string& origin);
 
-  /// What was there at the start; number n is at index n.
+  /// The candidates found at the start; number n is at index n.
   const std::vector<Composition>& earlier() const { return earlier_; }
   Result<void> add(const Composition& composition);
 
@@ -29,7 +30,7 @@ class CompositionJournal {
   Result<void> write_line(const std::string& line);
 
   std::filesystem::path path_;
-  OpenFile file_;
+  UniqueFd file_;
   std::vector<Composition> earlier_;
 };
 

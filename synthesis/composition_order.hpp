@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers the candidates of a run that composes tasks, and puts what became of them in order.
+// Numbers the candidates of a run that composes tasks, and puts their results in order.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,14 @@ class CompositionOrder {
   /// earlier process committed, from number 0 on.
   CompositionOrder(uint64_t limit, uint64_t ahead, const std::vector<Composition>& committed = {});
 
-  /// A number to compose; empty at the limit, or while too many wait for an earlier one.
+  /// The next number to compose; empty at the limit, or while too many results wait for an earlier
+  /// one.
   std::optional<uint64_t> next();
   /// Hands this number out again: its composer is gone.
   void give_back(uint64_t index) { returned_.insert(index); }
   /// Ignores a number that is committed already.
   void arrived(Composition composition);
-  /// The next result in order, if it is there; a repeated task is rejected as "duplicate".
+  /// The next result in order, if it is ready; a repeated task is rejected as "duplicate".
   std::optional<Composition> commit();
 
   bool done() const { return committed_ >= limit_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts of what became of a run's candidates. The file has the form of synthesis/worker/funnel.py.
+// Counts the results of a run's candidates. The file has the format of synthesis/worker/funnel.py.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct Funnel {
 std::string line_of(const Funnel& funnel);
 
 std::string to_json(const Funnel& funnel);
-/// `parse_failed` if the text is no funnel.
+/// `parse_failed` if the text is not a funnel.
 Result<Funnel> parse_funnel(std::string_view json);
 
 }  // namespace warpsmith::synthesis

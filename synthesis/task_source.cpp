@@ -9,7 +9,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "runtime/checksum.hpp"
+#include "runtime/bytes.hpp"
 #include "runtime/run/durable_file.hpp"
 #include "runtime/task_options.hpp"
 
@@ -63,7 +63,7 @@ Result<std::vector<fs::path>> files_of(const fs::path& place) {
     if (task) files.push_back(entries->path());
   }
   if (error) return fail(ErrorCode::io_failed, place.string() + ": " + error.message());
-  if (files.empty()) return fail(ErrorCode::not_found, place.string() + ": holds no *.py task");
+  if (files.empty()) return fail(ErrorCode::not_found, place.string() + ": contains no *.py task");
   std::ranges::sort(files);
   return files;
 }
@@ -78,7 +78,7 @@ std::optional<std::string> constant(const std::string& code, std::string_view ma
   return std::nullopt;
 }
 
-/// Collects tasks: gives each a unique id and refuses repeated contents.
+/// Collects tasks: assigns each a unique id and refuses repeated contents.
 class Collection {
  public:
   Result<void> add(Task task, const fs::path& file) {
@@ -86,7 +86,7 @@ class Collection {
     std::error_code ignored;
     if (!fresh && fs::equivalent(file, same->second, ignored)) {
       return fail(ErrorCode::already_exists,
-                  file.string() + ": named twice, directly or by a folder that holds it");
+                  file.string() + ": named twice, directly or by a folder that contains it");
     }
     if (!fresh) {
       return fail(ErrorCode::already_exists,
@@ -134,31 +134,30 @@ Result<Task> load_task(const fs::path& file) {
     return fail(ErrorCode::invalid_argument,
                 file.string() + ": expected a task file, got a folder");
   }
-  auto text = read_text_file(file, max_task_bytes);
-  if (!text) return tl::unexpected(std::move(text.error()));
-  if (text->starts_with(byte_order_mark)) text->erase(0, byte_order_mark.size());
+  TRY(auto text, read_text_file(file, max_task_bytes));
+  if (text.starts_with(byte_order_mark)) text.erase(0, byte_order_mark.size());
   for (const Needed& part : needed) {
-    if (has_definition(*text, part)) continue;
+    if (has_definition(text, part)) continue;
     return fail(ErrorCode::parse_failed,
                 file.string() + ": a task needs `" + std::string{part.keyword} + ' ' +
                     std::string{part.name} + "` at its top level, found none");
   }
-  if (const auto options = read_task_options(*text); !options) {
+  if (const auto options = read_task_options(text); !options) {
     return fail(file.string(), options.error());
   }
-  const auto device = named_device(*text);
+  const auto device = named_device(text);
   if (!device) return fail(file.string(), device.error());
-  const auto lane = named_lane(*text);
+  const auto lane = named_lane(text);
   if (!lane) return fail(file.string(), lane.error());
   Task task;
-  // A folder for `check` names its task's file reference.py.
+  // In a folder for `check`, the task's file is named reference.py.
   task.id = (file.stem() == "reference" ? fs::absolute(file).parent_path().filename() : file.stem())
                 .string();
   task.device = device->value_or(DeviceClass::cpu);
   task.lane = *lane;
   task.source = file.string();
-  task.content_hash = sha256_hex(*text);
-  task.code = std::move(*text);
+  task.content_hash = sha256_hex(text);
+  task.code = std::move(text);
   return task;
 }
 
@@ -166,9 +165,8 @@ Result<FoundTasks> find_tasks(const std::vector<fs::path>& places) {
   Collection collection;
   std::vector<RefusedFile> refused;
   for (const fs::path& place : places) {
-    const auto files = files_of(place);
-    if (!files) return tl::unexpected(files.error());
-    for (const fs::path& file : *files) {
+    TRY(const auto files, files_of(place));
+    for (const fs::path& file : files) {
       auto task = load_task(file);
       const auto added = task ? collection.add(std::move(*task), file)
                               : Result<void>{tl::unexpected(std::move(task.error()))};
@@ -179,10 +177,9 @@ Result<FoundTasks> find_tasks(const std::vector<fs::path>& places) {
 }
 
 Result<std::vector<Task>> load_tasks(const std::vector<fs::path>& places) {
-  auto found = find_tasks(places);
-  if (!found) return tl::unexpected(std::move(found.error()));
-  if (!found->refused.empty()) return tl::unexpected(std::move(found->refused.front().why));
-  return std::move(found->tasks);
+  TRY(auto found, find_tasks(places));
+  if (!found.refused.empty()) return tl::unexpected(std::move(found.refused.front().why));
+  return std::move(found.tasks);
 }
 
 }  // namespace warpsmith::synthesis

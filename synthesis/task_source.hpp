@@ -28,7 +28,7 @@ Result<std::optional<DeviceClass>> named_device(const std::string& code);
 /// The lane that `LANE = "…"` names there, strict by default. `parse_failed` for an unknown one.
 Result<PrecisionLane> named_lane(const std::string& code);
 
-/// A file that holds no task or repeats another one, with the reason.
+/// A file that contains no task or repeats another one, with the reason.
 struct RefusedFile {
   std::filesystem::path file;
   Error why;
@@ -39,8 +39,8 @@ struct FoundTasks {
   std::vector<RefusedFile> refused;
 };
 
-/// As `load_tasks`, but lists files that would be errors there as refused. Only a place that cannot
-/// be read is an error.
+/// Like `load_tasks`, but lists files that would be errors there as refused. Only a place that
+/// cannot be read is an error.
 Result<FoundTasks> find_tasks(const std::vector<std::filesystem::path>& places);
 
 /// The tasks in files and in every *.py beneath folders, in the order of their paths. An id is the

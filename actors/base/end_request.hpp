@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How an actor that cannot go on asks main for the end of the run, without losing what others have
-// in hand.
+// Lets an actor that cannot continue ask main to end the run, without losing the work of other
+// actors.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@
 
 namespace warpsmith::actors {
 
-/// Shared by main and one actor. The first request counts.
+/// Shared by main and one actor. Only the first request counts.
 class EndRequest {
  public:
   struct Why {
@@ -29,7 +29,8 @@ class EndRequest {
     return why_;
   }
 
-  /// The number of trajectories that wait for this actor alone: with no others the run may end.
+  /// The number of trajectories that wait only for this actor: if there are no others, the run may
+  /// end.
   void set_held(uint64_t count) { held_ = count; }
   uint64_t held() const { return held_; }
 

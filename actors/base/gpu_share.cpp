@@ -8,8 +8,8 @@
 namespace warpsmith::actors {
 namespace {
 
-// Between two looks; measurements last some hundred milliseconds.
-constexpr std::chrono::milliseconds between_looks{2};
+// Measurements take some hundred milliseconds.
+constexpr std::chrono::milliseconds poll_interval{2};
 
 std::string name_of(int gpu) {
   const auto driver = cuda::Driver::load();
@@ -33,20 +33,20 @@ std::optional<DeviceShare> open_share(const SharedGpu& shared) {
   return std::move(*share);
 }
 
-ShareTurn::ShareTurn(std::optional<DeviceShare>& share, std::chrono::milliseconds patience)
+ShareHold::ShareHold(std::optional<DeviceShare>& share, std::chrono::milliseconds timeout)
     : share_(share) {
   if (!share_) return;
-  const Deadline deadline = Deadline::after(patience);
+  const Deadline deadline = Deadline::after(timeout);
   while (!share_->try_hold()) {
     if (deadline.passed()) {
       share_->give_back();
       throw ActorFailure({ErrorCode::timeout, "measurements have kept the GPU busy for too long"});
     }
-    std::this_thread::sleep_for(between_looks);
+    std::this_thread::sleep_for(poll_interval);
   }
 }
 
-ShareTurn::~ShareTurn() {
+ShareHold::~ShareHold() {
   if (share_) share_->give_back();
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shares of a GPU on which kernels are timed too, for the actors of a policy.
+// Sharing of a GPU between the policy's actors and the sandboxes that time kernels on it.
 #pragma once
 
 #include <chrono>
@@ -10,24 +10,24 @@
 
 namespace warpsmith::actors {
 
-/// What a policy's actor shares with measurements.
+/// The GPU that an actor of the policy shares with measurements.
 struct SharedGpu {
-  std::optional<int> gpu;               // number of the GPU; empty: the actor is on a CPU
-  std::string device;                   // its name in leases; empty: that of `gpu`, if any
-  std::string folder = machine_leases;  // of the lock files
+  std::optional<int> gpu;                     // number of the GPU; empty: the actor is on a CPU
+  std::string device;                         // its name in leases; empty: that of `gpu`, if any
+  std::string folder = default_lease_folder;  // of the lock files
 };
 
-/// Nothing if `shared` names no device. Throws ActorFailure if the GPU is not there.
+/// Returns nothing if `shared` names no device. Throws ActorFailure if there is no such GPU.
 std::optional<DeviceShare> open_share(const SharedGpu& shared);
 
 /// Holds a share during one piece of work; does nothing without a share. Waits until no measurement
-/// holds or wants the device, and throws ActorFailure (`timeout`) after `patience`.
-class ShareTurn {
+/// uses or waits for the device, and throws ActorFailure (`timeout`) after `timeout`.
+class ShareHold {
  public:
-  ShareTurn(std::optional<DeviceShare>& share, std::chrono::milliseconds patience);
-  ~ShareTurn();
-  ShareTurn(const ShareTurn&) = delete;
-  ShareTurn& operator=(const ShareTurn&) = delete;
+  ShareHold(std::optional<DeviceShare>& share, std::chrono::milliseconds timeout);
+  ~ShareHold();
+  ShareHold(const ShareHold&) = delete;
+  ShareHold& operator=(const ShareHold&) = delete;
 
  private:
   std::optional<DeviceShare>& share_;

@@ -20,13 +20,13 @@ std::string last_line(std::string text) {
 
 Result<std::string> run_script(const std::filesystem::path& script,
                                const std::vector<std::string>& arguments,
-                               std::chrono::milliseconds patience) {
+                               std::chrono::milliseconds timeout) {
   ChildSpec spec{.argv = {python_interpreter().string(), script.string()}};
   spec.argv.insert(spec.argv.end(), arguments.begin(), arguments.end());
-  auto exit = run_child(spec, Deadline::after(patience));
+  auto exit = run_child(spec, Deadline::after(timeout));
   if (!exit) return fail(script.string(), std::move(exit.error()));
   if (exit->timed_out) {
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(patience);
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(timeout);
     return fail(ErrorCode::timeout,
                 script.string() + ": not done within " + std::to_string(seconds.count()) + " s");
   }

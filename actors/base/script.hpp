@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a Python script to its end.
+// Runs a Python script and reads its output.
 #pragma once
 
 #include <chrono>
@@ -15,12 +15,12 @@ namespace warpsmith::actors {
 /// The last line of a program's messages.
 std::string last_line(std::string text);
 
-/// Runs `script` with the interpreter that has torch and returns its standard output. Errors begin
-/// with the script: `timeout` after `patience`, `process_failed` with its standard error,
-/// `invalid_argument` with argparse's last line.
+/// Runs `script` with the interpreter that has torch and returns its standard output. Errors start
+/// with the script's path: `timeout` once that time has passed, `process_failed` with its standard
+/// error, `invalid_argument` with argparse's last line.
 Result<std::string> run_script(const std::filesystem::path& script,
                                const std::vector<std::string>& arguments,
-                               std::chrono::milliseconds patience);
+                               std::chrono::milliseconds timeout);
 
 /// The numbers of these names in `output`, the JSON object that a script printed. `parse_failed`
 /// with the whole output when one is missing.

@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t shortest_key = 8;
 
-/// What may stand in a header and in JSON as it is.
+/// Characters that need no escaping in a header or in JSON.
 bool is_plain_key(std::string_view key) {
   return std::ranges::all_of(key,
                              [](char c) { return c > ' ' && c < 127 && c != '"' && c != '\\'; });
@@ -36,7 +36,17 @@ Result<std::string> secret_key(const std::string& setting, const std::string& va
   if (is_plain_key(key)) return std::string{key};
   return fail(ErrorCode::invalid_config, setting + ": the key in " + variable +
                                              " has a blank, a quote or a control character; "
-                                             "export the key alone");
+                                             "export only the key");
+}
+
+std::string without_secret(std::string text, const std::string& secret) {
+  constexpr std::string_view in_place = "[key]";
+  if (secret.empty()) return text;
+  for (size_t at = text.find(secret); at != std::string::npos; at = text.find(secret, at)) {
+    text.replace(at, secret.size(), in_place);
+    at += in_place.size();
+  }
+  return text;
 }
 
 }  // namespace warpsmith::actors

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A hook that sees every delivery, answers included: the trace and the tests' fault injection use
-// it.
+// Taps: hooks that see every delivery, including answers. One tap writes the trace; tests use
+// others to inject faults.
 #pragma once
 
 #include <chrono>
@@ -22,8 +22,8 @@ struct Delivery {
   uint64_t number = 0;       // counts the receiver's deliveries from 1
 };
 
-/// The time of one handler.
-struct Visited {
+/// When one handler ran.
+struct HandlerTime {
   SteadyClock::time_point begin;
   std::chrono::nanoseconds took{0};
 };
@@ -37,7 +37,7 @@ class Tap {
   virtual ~Tap() = default;
   virtual void delivered(const Delivery& delivery) = 0;
   /// Called on the same thread, after the handler.
-  virtual void handled(const Delivery& /*delivery*/, const Visited& /*visited*/) {}
+  virtual void handled(const Delivery& /*delivery*/, const HandlerTime& /*time*/) {}
 };
 
 /// A tap that does nothing.
@@ -45,7 +45,7 @@ std::unique_ptr<Tap> make_silent_tap();
 
 /// Writes Chrome's trace events (chrome://tracing, ui.perfetto.dev): one complete event per handled
 /// message, one thread per actor. After `most_events` it writes a last event that says so. The file
-/// of a killed process can be opened too.
+/// of a killed process can also be opened.
 Result<std::unique_ptr<Tap>> make_trace_tap(const std::string& path,
                                             uint64_t most_events = 1'000'000);
 

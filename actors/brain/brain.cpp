@@ -1,18 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes calls and asks; brain_answers.cpp takes the replies.
 #include "actors/brain/brain.hpp"
 
+#include <algorithm>
 #include <caf/send.hpp>
+#include <utility>
 
+#include "actors/base/secret_key.hpp"
 #include "actors/brain/candidates.hpp"
 #include "actors/protocol/errors.hpp"
 #include "actors/protocol/inspect.hpp"
+#include "runtime/policy_version.hpp"
+#include "sandbox/workspace/tool_schemas.hpp"
 
 namespace warpsmith::actors {
 namespace {
 
+int64_t trajectories_at_once(const RunConfig& config) {
+  return config.rollout.count * config.rollout.concurrent;
+}
+
+RequestStyle style_of(const RunConfig& config) {
+  const BrainConfig& c = config.brain;
+  RequestStyle style;
+  style.model = c.model;
+  // eval --greedy and collect.greedy set the generator's temperature to 0.
+  style.temperature = config.generator.temperature == 0 ? 0 : c.temperature;
+  style.stream = c.stream;
+  style.dialect = c.tools;
+  style.syntax = config.agent.syntax;
+  style.extra = c.extra;
+  if (config.agent.answer == AnswerForm::calls) {
+    style.tools = sandbox::tools_named(config.agent.tools).value_or(sandbox::all_tools());
+  }
+  return style;
+}
+
 template <class T>
-T value_or_end(Result<T> result) {
+T value_or_fail(Result<T> result) {
   if (!result) throw ActorFailure(result.error());
   return std::move(*result);
 }
@@ -24,6 +48,47 @@ std::string without_slash(std::string url) {
 
 }  // namespace
 
+Result<std::string> brain_key(const BrainConfig& c) {
+  return secret_key("brain.key_env", c.key_env);
+}
+
+Result<void> check_brain(const RunConfig& config, const BrainText& text) {
+  const BrainConfig& c = config.brain;
+  TRY_VOID(brain_key(c));
+  TRY_VOID(check_extra(c.extra));
+  std::error_code none;
+  if (!c.candidates.empty() && !std::filesystem::is_directory(c.candidates, none)) {
+    return fail(ErrorCode::invalid_config,
+                "brain.candidates: expected a folder, got " + c.candidates.string());
+  }
+  const auto reader = ChatReader::make(text.tokenizer, text.frame, text.stop_tokens);
+  if (!reader) return fail(config.model.folder.string(), reader.error());
+  return {};
+}
+
+BrainSettings brain_settings(const RunConfig& config, BrainText text, const RunPaths& run,
+                             std::shared_ptr<EndRequest> end) {
+  auto key = brain_key(config.brain);
+  if (!key) throw ActorFailure(key.error());
+  BrainSettings settings;
+  settings.config = config.brain;
+  settings.style = style_of(config);
+  settings.text = std::move(text);
+  settings.key = std::move(*key);
+  settings.run = run;
+  settings.chunk_tokens = static_cast<size_t>(config.generator.chunk_tokens);
+  settings.max_sessions = static_cast<size_t>(2 * trajectories_at_once(config));
+  settings.seed = static_cast<uint64_t>(config.run.seed);
+  settings.end = std::move(end);
+  return settings;
+}
+
+std::chrono::milliseconds brain_timeout(const RunConfig& config) {
+  const BrainConfig& c = config.brain;
+  const int64_t rounds = 1 + trajectories_at_once(config) / c.concurrency;
+  return (c.request_timeout + c.max_wait) * ((c.retries + 1) * rounds);
+}
+
 void BrainState::start(Self self, BrainSettings settings) {
   self_ = self;
   settings_ = std::move(settings);
@@ -31,9 +96,9 @@ void BrainState::start(Self self, BrainSettings settings) {
   const BrainConfig& c = settings_.config;
   endpoint_ = {without_slash(c.url) + "/chat/completions", c.model, c.key_env};
   const BrainText& text = settings_.text;
-  reader_ = value_or_end(ChatReader::make(text.tokenizer, text.frame, text.stop_tokens));
-  log_ = value_or_end(ExchangeLog::open(settings_.run.folder, settings_.key));
-  usage_ = value_or_end(log_->usage());
+  reader_ = value_or_fail(ChatReader::make(text.tokenizer, text.frame, text.stop_tokens));
+  log_ = value_or_fail(ExchangeLog::open(settings_.run.folder, settings_.key));
+  usage_ = value_or_fail(log_->usage());
   ending_ = settings_.end->asked().has_value();
   inbox_ = std::make_shared<Inbox>();
   const auto address = caf::actor_cast<caf::actor_addr>(self->ctrl());
@@ -57,19 +122,19 @@ caf::error BrainState::refusal(TrajectoryId session) {
 caf::result<bool> BrainState::generate(const GenerateCall& call) {
   if (ending_) return refusal(call.session);
   if (!sessions_.contains(call.session) && sessions_.size() >= settings_.max_sessions) {
-    return to_caf({ErrorCode::capacity, label() + ": it has as many sessions as it may"});
+    return to_caf({ErrorCode::capacity, label() + ": its maximum number of sessions is reached"});
   }
   Session& session = sessions_[call.session];
   drop_turn(session);
   if (call.whole) {
     session.tokens.clear();
-    log_->close(call.session);  // its next request is recorded whole, too
+    log_->close(call.session);  // its next request is also recorded in full
   }
   session.tokens.insert(session.tokens.end(), call.new_tokens.begin(), call.new_tokens.end());
   Turn& turn = session.turn.emplace();
   turn.number = call.turn;
   turn.credit = call.credit;
-  turn.asker = caf::actor_cast<RolloutActor>(self_->current_sender());
+  turn.rollout = caf::actor_cast<RolloutActor>(self_->current_sender());
   turn.promise = std::make_shared<Promise>(self_->make_response_promise<bool>());
   const Promise promise = *turn.promise;
   if (!settings_.config.candidates.empty()) {
@@ -81,7 +146,7 @@ caf::result<bool> BrainState::generate(const GenerateCall& call) {
   return promise;
 }
 
-/// The rollout has given the turn up, or asks anew.
+/// The rollout no longer waits for the turn, or repeats the request.
 void BrainState::drop_turn(Session& session) {
   if (!session.turn) return;
   const Turn turn = std::move(*session.turn);
@@ -135,7 +200,7 @@ void BrainState::ask_endpoint(TrajectoryId id, Session& session) {
   if (!messages) return fail_turn(id, messages.error());
   Turn& turn = *session.turn;
   const ChatRequest request = chat_request(*messages, settings_.style, turn.credit);
-  must(log_->asked({id, turn.number, ++turn.attempts}, endpoint_.url, request));
+  require_written(log_->asked({id, turn.number, ++turn.attempts}, endpoint_.url, request));
   ++usage_.requests;
   keep_usage();
   turn.phase = Phase::asking;
@@ -152,6 +217,146 @@ void BrainState::ask_folder(TrajectoryId id) {
   deliver(id, *answer, /*whole=*/true);
 }
 
+void BrainState::replied(atom::progress /*unused*/) {
+  std::vector<std::pair<uint64_t, HttpReply>> replies;
+  {
+    const std::scoped_lock lock{inbox_->mutex};
+    replies.swap(inbox_->replies);
+  }
+  for (auto& [ticket, reply] : replies) {
+    const auto found = asking_.extract(ticket);
+    if (!found.empty()) handle_reply(found.mapped(), std::move(reply));
+  }
+  start_queued();
+}
+
+void BrainState::handle_reply(TrajectoryId id, HttpReply reply) {
+  // Endpoints quote a wrong key in their messages.
+  for (std::string* text : {&reply.body, &reply.detail, &reply.location, &reply.content_type}) {
+    *text = without_secret(std::move(*text), settings_.key);
+  }
+  Turn& turn = *sessions_.at(id).turn;
+  turn.phase = Phase::waiting;
+  const AttemptId at{id, turn.number, turn.attempts};
+  const double seconds = static_cast<double>(reply.took.count()) / 1000;
+  ReplyAssessment assessed = assess_reply(reply, endpoint_, usage_.answers > 0);
+  assessed.why = without_secret(std::move(assessed.why), settings_.key);  // JSON may escape it
+  if (assessed.action == ReplyAction::accept) {
+    require_written(log_->answered(at, record_of(assessed.answer), seconds));
+    return answered(id, assessed.answer);
+  }
+  require_written(log_->failed(at, reply.status, assessed.why, seconds));
+  if (ending_) return hold_turn(id);
+  if (assessed.action == ReplyAction::retry) return retry_turn(id, reply, assessed.why);
+  if (assessed.action == ReplyAction::fail_turn)
+    return fail_turn(id, {ErrorCode::unsupported, assessed.why});
+  end_run({{ErrorCode::invalid_config, assessed.why}});
+}
+
+void BrainState::answered(TrajectoryId id, const ChatAnswer& answer) {
+  const std::string text = turn_text(answer, settings_.style.syntax);
+  const auto& tokenizer = *settings_.text.tokenizer;
+  // If the endpoint reports no counts, this run's tokens are charged.
+  const auto in = answer.tokens_in.value_or(static_cast<int64_t>(sessions_.at(id).tokens.size()));
+  const auto out =
+      answer.tokens_out ? *answer.tokens_out : static_cast<int64_t>(tokenizer.encode(text).size());
+  charge(usage_, settings_.config, in, out);
+  keep_usage();
+  deliver(id, text, answer.finish != "length");
+}
+
+void BrainState::retry_turn(TrajectoryId id, const HttpReply& reply, const std::string& why) {
+  Turn& turn = *sessions_.at(id).turn;
+  if (turn.attempts > settings_.config.retries) {
+    return end_run({{ErrorCode::peer_lost, why + " (attempt " + std::to_string(turn.attempts) +
+                                               ", the last one of brain.retries)"}});
+  }
+  const auto wait =
+      wait_before(turn.attempts, reply.retry_after, settings_.config.max_wait, random_.uniform());
+  log::warn(label() + ": trajectory " + std::to_string(id) + ": " + why + "; attempt " +
+            std::to_string(turn.attempts + 1) + " in " + seconds_text(wait));
+  turn.phase = Phase::waiting;
+  turn.due = SteadyClock::now() + wait;
+  self_->delayed_send(self_, wait, atom::tick_v);
+}
+
+void BrainState::tick(atom::tick /*unused*/) {
+  const auto now = SteadyClock::now();
+  for (auto& [id, session] : sessions_) {
+    if (!session.turn || session.turn->phase != Phase::waiting || session.turn->due > now) continue;
+    session.turn->phase = Phase::queued;
+    queue_.push_back(id);
+  }
+  start_queued();
+}
+
+/// `whole`: the answer is complete, so the token that ends a turn follows it.
+void BrainState::deliver(TrajectoryId id, const std::string& text, bool whole) {
+  Session& session = sessions_.at(id);
+  const Turn turn = std::move(*session.turn);
+  session.turn.reset();
+  const policy::Tokenizer& tokenizer = *settings_.text.tokenizer;
+  std::vector<int32_t> tokens = tokenizer.encode(policy::MarkedText().add_untrusted(text));
+  const auto end = tokenizer.id_of(settings_.text.frame.end);
+  if (whole && end) tokens.push_back(*end);
+  const auto credit = static_cast<size_t>(std::max<int64_t>(turn.credit, 0));
+  const bool cut = tokens.size() > credit;
+  if (cut) tokens.resize(credit);
+  session.tokens.insert(session.tokens.end(), tokens.begin(), tokens.end());
+  send_tokens(turn, id, tokens, whole && !cut ? FinishReason::stop_token : FinishReason::length);
+  turn.promise->deliver(true);
+}
+
+void BrainState::send_tokens(const Turn& turn, TrajectoryId id, std::span<const int32_t> tokens,
+                             FinishReason finish) {
+  do {
+    const size_t count = std::min(settings_.chunk_tokens, tokens.size());
+    TokenChunk chunk{id, turn.number, {}, {}, {}, FinishReason::none};
+    chunk.tokens.assign(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(count));
+    chunk.log_probs.assign(count, unknown_log_prob);
+    chunk.versions.assign(count, no_weights);
+    tokens = tokens.subspan(count);
+    if (tokens.empty()) chunk.finish = finish;
+    self_->send(turn.rollout, std::move(chunk));
+  } while (!tokens.empty());
+}
+
+void BrainState::fail_turn(TrajectoryId id, const Error& error) {
+  Session& session = sessions_.at(id);
+  const Turn turn = std::move(*session.turn);
+  session.turn.reset();
+  turn.promise->deliver(to_caf(error));
+}
+
+/// Refuses a turn, so that its rollout keeps the trajectory open.
+void BrainState::hold_turn(TrajectoryId id) {
+  const caf::error error = refusal(id);
+  Session& session = sessions_.at(id);
+  const Turn turn = std::move(*session.turn);
+  session.turn.reset();
+  turn.promise->deliver(error);
+}
+
+/// Answers in flight are still accepted.
+void BrainState::end_run(EndRequest::Why why) {
+  if (std::exchange(ending_, true)) return;
+  log::warn(label() + ": " + why.error.message);
+  settings_.end->ask(std::move(why));
+  queue_.clear();
+  for (auto& [id, session] : sessions_) {
+    if (session.turn && session.turn->phase != Phase::asking) hold_turn(id);
+  }
+}
+
+void BrainState::keep_usage() {
+  require_written(log_->keep(usage_));
+}
+
+/// An answer counts only once it is recorded.
+void BrainState::require_written(const Result<void>& written) {
+  if (!written) throw ActorFailure(written.error());
+}
+
 void BrainState::describe(ActorStatus& status) const {
   status.phase = ending_ ? "ending" : asking_.empty() ? "idle" : "asking";
   status.queued = queue_.size();
@@ -165,7 +370,7 @@ void BrainState::describe(ActorStatus& status) const {
 }
 
 BrainSelf::behavior_type brain(BrainState::Self self, Identity identity, BrainSettings settings) {
-  adopt(self, std::move(identity));
+  set_up_actor(self, std::move(identity));
   self->state.start(self, std::move(settings));
   return {on(self, "status", &BrainState::status),
           on(self, "weights_ready", &BrainState::weights_ready),

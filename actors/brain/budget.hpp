@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pure: what a run's brain has used, and whether that is all it may use.
+// Pure: what a run's brain has used, and whether its limits are reached.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct BrainUsage {
 /// Adds an answer at the configured prices.
 void charge(BrainUsage& usage, const BrainConfig& prices, int64_t tokens_in, int64_t tokens_out);
 
-/// Which limit is reached, as a sentence; empty if another request is allowed.
+/// Names the limit that is reached, as a sentence; empty if another request is allowed.
 std::string spent(const BrainConfig& limits, const BrainUsage& usage);
 
 /// "12 requests, 10 answers, 34567 tokens in, 890 out, cost 0.12".

@@ -46,10 +46,9 @@ Result<std::vector<policy::FencedFile>> files_in(const fs::path& folder) {
   fs::recursive_directory_iterator it{folder, error};
   for (const fs::recursive_directory_iterator end; !error && it != end; it.increment(error)) {
     if (!it->is_regular_file() || it->is_symlink()) continue;
-    auto text = read_text_file(it->path(), most_file_bytes);
-    if (!text) return tl::unexpected(std::move(text.error()));
+    TRY(auto text, read_text_file(it->path(), most_file_bytes));
     files.push_back(
-        {"solution/" + it->path().lexically_relative(folder).string(), std::move(*text)});
+        {"solution/" + it->path().lexically_relative(folder).string(), std::move(text)});
   }
   if (error) return fail_with_errno("read", folder, error.value());
   std::ranges::sort(files, {}, &policy::FencedFile::path);
@@ -67,10 +66,9 @@ std::string fence_for(const std::string& content) {
 }
 
 Result<std::string> answer_of(const fs::path& folder) {
-  const auto files = files_in(folder);
-  if (!files) return tl::unexpected(files.error());
+  TRY(const auto files, files_in(folder));
   std::string answer;
-  for (const policy::FencedFile& file : *files) {
+  for (const policy::FencedFile& file : files) {
     const std::string fence = fence_for(file.content);
     answer.append(fence).append("text ").append(file.path).append("\n").append(file.content);
     answer.append("\n").append(fence).append("\n");
@@ -78,22 +76,22 @@ Result<std::string> answer_of(const fs::path& folder) {
   const auto same = [](const policy::FencedFile& a, const policy::FencedFile& b) {
     return a.path == b.path && a.content == b.content;
   };
-  if (files->empty())
+  if (files.empty())
     return fail(ErrorCode::not_found,
                 "no recorded solution: " + folder.string() + "/ has no files");
-  if (std::ranges::equal(policy::fenced_files(answer), *files, same)) return answer;
+  if (std::ranges::equal(policy::fenced_files(answer), files, same)) return answer;
   return fail(ErrorCode::unsupported,
               folder.string() + ": expected at most " + std::to_string(policy::max_fenced_files) +
                   " files of text, without blanks in their names and </think> in their texts");
 }
 
-/// The places of one task's trajectories, replayed in order of admission. A dropped trajectory's
-/// place is free for those that a later start of the program admits, so that a resume asks again
-/// for what has no verdict. Within one start each trajectory has a place of its own.
+/// The places of one task's trajectories, replayed in order of admission. The place of a dropped
+/// trajectory is free for trajectories that a later start of the program admits, so that a resume
+/// asks again for samples without a verdict. Within one start each trajectory has its own place.
 class SamplePlaces {
  public:
-  /// Starts count from 1, whatever the clock says: the one that admits the trajectory, and the one
-  /// that dropped it, if any did.
+  /// Starts are numbered from 1, without a clock: the start that admits the trajectory, and the
+  /// start that dropped it, if any.
   uint64_t admit(int64_t start, std::optional<int64_t> dropped) {
     if (start != start_) free_dropped(start);
     while (taken_.contains(next_)) ++next_;
@@ -116,19 +114,17 @@ class SamplePlaces {
 }  // namespace
 
 Result<SamplePlace> place_of(const RunPaths& run, TrajectoryId id) {
-  auto db = RunDatabase::open(run.database(), SqlAccess::read_only);
-  if (!db) return tl::unexpected(std::move(db.error()));
+  TRY(auto db, RunDatabase::open(run.database(), SqlAccess::read_only));
   SamplePlaces places;
   SamplePlace place;
-  auto read = db->connection().each(
+  TRY_VOID(db.connection().each(
       "SELECT task_id, admitted_incarnation, dropped_incarnation FROM trajectories "
       "WHERE id <= ?1 AND task_id = (SELECT task_id FROM trajectories WHERE id = ?1) ORDER BY id",
       {sql_number(id)}, [&](const SqlRow& row) -> Result<void> {
         const auto dropped = row.is_null(2) ? std::nullopt : std::optional{row.integer(2)};
         place = {row.text(0), places.admit(row.integer(1), dropped)};
         return {};
-      });
-  if (!read) return tl::unexpected(std::move(read.error()));
+      }));
   if (!place.task_id.empty()) return place;
   return fail(ErrorCode::not_found, "run.db has no trajectory " + std::to_string(id));
 }
@@ -142,15 +138,14 @@ Result<std::string> candidate_answer(const fs::path& folder, const SamplePlace& 
                                           ": expected its files in " + task.string() +
                                           "/, found no such folder");
   }
-  const auto numbered = numbered_folders(task);
-  if (!numbered) return tl::unexpected(numbered.error());
-  if (numbered->empty() && place.index == 0) return answer_of(task);
-  if (place.index < numbered->size()) return answer_of((*numbered)[place.index]);
+  TRY(const auto numbered, numbered_folders(task));
+  if (numbered.empty() && place.index == 0) return answer_of(task);
+  if (place.index < numbered.size()) return answer_of(numbered[place.index]);
   return fail(ErrorCode::not_found,
               "no recorded solution for sample " + std::to_string(place.index + 1) + " of task " +
                   place.task_id + ": " + task.string() + "/ has " +
-                  std::to_string(std::max<size_t>(numbered->size(), 1)) +
-                  "; add one (1/, 2/ … hold a sample each), or ask for fewer samples");
+                  std::to_string(std::max<size_t>(numbered.size(), 1)) +
+                  "; add one (1/, 2/ … contain one sample each), or ask for fewer samples");
 }
 
 }  // namespace warpsmith::actors

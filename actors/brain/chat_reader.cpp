@@ -9,7 +9,8 @@ namespace {
 
 using policy::ChatMessage;
 
-// Around a control token's text. Decoded text is valid UTF-8, which has neither byte.
+// These bytes mark a control token's text. Decoded text is valid UTF-8, which contains neither
+// byte.
 constexpr char mark_open = '\xFE';
 constexpr char mark_close = '\xFF';
 
@@ -27,7 +28,7 @@ std::string unmarked(std::string_view text) {
   return plain;
 }
 
-/// What is left of a marked text.
+/// The rest of a marked text.
 class Cursor {
  public:
   explicit Cursor(std::string_view text) : rest_(text) {}
@@ -60,7 +61,8 @@ tl::unexpected<Error> expected(const char* what, const Cursor& cursor) {
                                            unmarked(cursor.rest().substr(0, 40)) + '"');
 }
 
-/// The results in one message. They are defused, so none holds the tags between them.
+/// The results in one message. Their control tokens are escaped, so none contains the tags that
+/// separate them.
 void add_results(std::string_view text, std::vector<ChatMessage>& messages) {
   if (text.starts_with(open_result)) text.remove_prefix(open_result.size());
   if (text.ends_with(close_result)) text.remove_suffix(close_result.size());
@@ -101,8 +103,8 @@ Result<ChatReader> ChatReader::make(std::shared_ptr<const policy::Tokenizer> tok
     if (reader.tokenizer_->is_special(id)) reader.control_.insert(id);
   }
   const auto mark = [&reader](const std::string& text) { return reader.marked(text); };
-  const auto around = [&](const policy::Around& a) {
-    return policy::Around{mark(a.before), mark(a.after)};
+  const auto around = [&](const policy::MessageFrame& a) {
+    return policy::MessageFrame{mark(a.before), mark(a.after)};
   };
   reader.frame_ = {around(frame.system),  mark(frame.without_system), around(frame.user),
                    around(frame.results), mark(frame.start),          mark(frame.end),
@@ -126,16 +128,14 @@ Result<std::vector<ChatMessage>> ChatReader::read(std::span<const int32_t> token
   Cursor cursor{text};
   std::vector<ChatMessage> messages;
   if (!frame_.system.before.empty() && cursor.take(frame_.system.before)) {
-    const auto system = cursor.until(frame_.system.after, "the system message");
-    if (!system) return tl::unexpected(system.error());
-    messages.push_back({"system", unmarked(*system)});
+    TRY(const auto system, cursor.until(frame_.system.after, "the system message"));
+    messages.push_back({"system", unmarked(system)});
   } else if (!cursor.take(frame_.without_system)) {
     return expected("the beginning of a conversation", cursor);
   }
   if (!cursor.take(frame_.user.before)) return expected("the user's message", cursor);
-  const auto user = cursor.until(frame_.user.after + frame_.start, "the user's message");
-  if (!user) return tl::unexpected(user.error());
-  messages.push_back({"user", unmarked(*user)});
+  TRY(const auto user, cursor.until(frame_.user.after + frame_.start, "the user's message"));
+  messages.push_back({"user", unmarked(user)});
   while (!cursor.at_end()) {
     const auto end_of = [&](std::string_view rest) {
       std::pair<size_t, size_t> first{std::string_view::npos, 0};
@@ -149,9 +149,8 @@ Result<std::vector<ChatMessage>> ChatReader::read(std::span<const int32_t> token
     if (!cursor.take(frame_.after) || !cursor.take(frame_.results.before)) {
       return expected("the results of a turn", cursor);
     }
-    const auto results = cursor.until(frame_.results.after + frame_.start, "the results");
-    if (!results) return tl::unexpected(results.error());
-    add_results(*results, messages);
+    TRY(const auto results, cursor.until(frame_.results.after + frame_.start, "the results"));
+    add_results(results, messages);
   }
   return messages;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pure: a trajectory's tokens back to the messages that they were made of.
+// Pure: converts a trajectory's tokens back to the messages that they were made from.
 #pragma once
 
 #include <memory>
@@ -9,14 +9,14 @@
 #include <string_view>
 #include <vector>
 
-#include "policy/text/chat_turns.hpp"
+#include "policy/text/chat_format.hpp"
 #include "policy/text/tokenizer.hpp"
 #include "runtime/result.hpp"
 
 namespace warpsmith::actors {
 
-/// Reads by control tokens, not by their texts: what a task or a tool wrote never counts as the
-/// end of a message, whatever it looks like.
+/// Reads control tokens, not their texts: text from a task or a tool never counts as the end of a
+/// message.
 class ChatReader {
  public:
   /// `unsupported` if the frame ends its messages by ordinary text, which a task could write too.

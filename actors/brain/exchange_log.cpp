@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "actors/base/secret_key.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/json_text.hpp"
 
@@ -23,7 +24,7 @@ Json line_of(const AttemptId& id, const char* kind) {
   return {{"at", utc_timestamp()}, {"kind", kind}, {"turn", id.turn}, {"attempt", id.attempt}};
 }
 
-/// Whether the last line has no end: the process that wrote it was killed.
+/// True if the last line has no end, because the process that wrote it was killed.
 bool is_torn(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary | std::ios::ate);
   if (!in || in.tellg() == 0) return false;
@@ -32,16 +33,6 @@ bool is_torn(const std::filesystem::path& file) {
 }
 
 }  // namespace
-
-std::string without_secret(std::string text, const std::string& secret) {
-  constexpr std::string_view in_place = "[key]";
-  if (secret.empty()) return text;
-  for (size_t at = text.find(secret); at != std::string::npos; at = text.find(secret, at)) {
-    text.replace(at, secret.size(), in_place);
-    at += in_place.size();
-  }
-  return text;
-}
 
 Result<BrainUsage> usage_of_run(const std::filesystem::path& run) {
   return ExchangeLog::usage_in(run / "brain");
@@ -59,36 +50,31 @@ Result<ExchangeLog::File*> ExchangeLog::file_of(TrajectoryId id) {
   if (found != files_.end()) return &found->second;
   File file;
   file.path = folder_ / (std::to_string(id) + ".jsonl");
-  auto opened = open_file(file.path, O_WRONLY | O_CREAT | O_APPEND);
-  if (!opened) return tl::unexpected(std::move(opened.error()));
-  file.file = std::move(*opened);
+  TRY(auto opened, open_file(file.path, O_WRONLY | O_CREAT | O_APPEND));
+  file.file = std::move(opened);
   std::error_code none;
   const auto size = std::filesystem::file_size(file.path, none);
   file.bytes = none ? 0 : size;
   if (is_torn(file.path)) {
-    if (auto ended = write_all(file.file, "\n", file.path); !ended) {
-      return tl::unexpected(std::move(ended.error()));
-    }
+    TRY_VOID(write_all(file.file, "\n", file.path));
   }
   return &files_.emplace(id, std::move(file)).first->second;
 }
 
 Result<void> ExchangeLog::write(TrajectoryId id, const std::string& line) {
-  auto file = file_of(id);
-  if (!file) return tl::unexpected(std::move(file.error()));
+  TRY(auto file, file_of(id));
   std::string text = without_secret(line, secret_) + '\n';
-  if ((*file)->bytes + text.size() > most_bytes) {
+  if (file->bytes + text.size() > most_bytes) {
     text = json_text(Json{{"at", utc_timestamp()}, {"left_out_bytes", text.size()}}) + '\n';
   }
-  (*file)->bytes += text.size();
-  return write_all((*file)->file, text, (*file)->path);
+  file->bytes += text.size();
+  return write_all(file->file, text, file->path);
 }
 
 Result<void> ExchangeLog::asked(const AttemptId& id, const std::string& url,
                                 const ChatRequest& request) {
-  auto file = file_of(id.trajectory);
-  if (!file) return tl::unexpected(std::move(file.error()));
-  const size_t from = std::min((*file)->messages, request.messages.size());
+  TRY(auto file, file_of(id.trajectory));
+  const size_t from = std::min(file->messages, request.messages.size());
   Json line = line_of(id, "request");
   line["url"] = url;
   line["rest"] = Json::parse(request.rest);
@@ -97,7 +83,7 @@ Result<void> ExchangeLog::asked(const AttemptId& id, const std::string& url,
   for (size_t i = from; i < request.messages.size(); ++i) {
     line["messages"].push_back(Json::parse(request.messages[i]));
   }
-  (*file)->messages = request.messages.size();
+  file->messages = request.messages.size();
   return write(id.trajectory, json_text(line));
 }
 
@@ -121,9 +107,8 @@ Result<BrainUsage> ExchangeLog::usage_in(const std::filesystem::path& folder) {
   const auto path = folder / "usage.json";
   std::error_code none;
   if (!std::filesystem::exists(path, none)) return BrainUsage{};
-  const auto text = read_text_file(path, usage_bytes);
-  if (!text) return tl::unexpected(text.error());
-  auto usage = usage_from_json(*text);
+  TRY(const auto text, read_text_file(path, usage_bytes));
+  auto usage = usage_from_json(text);
   if (!usage) return fail(path.string(), std::move(usage.error()));
   return usage;
 }

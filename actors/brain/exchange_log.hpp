@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was asked and answered: brain/ID.jsonl in the run folder, one file per trajectory, and
-// brain/usage.json for the whole run. What is appended survives kill -9.
+// The log of requests and answers: brain/ID.jsonl in the run folder, one file per trajectory, and
+// brain/usage.json for the whole run. Appended lines survive kill -9.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,7 @@
 #include <string>
 
 #include "actors/brain/budget.hpp"
-#include "actors/brain/chat_request.hpp"
+#include "actors/brain/chat_completion.hpp"
 #include "runtime/run/durable_file.hpp"
 #include "runtime/segment.hpp"
 
@@ -21,28 +21,28 @@ struct AttemptId {
   int64_t attempt = 1;  // of this request
 };
 
-/// Bounded: a trajectory's file takes at most 64 MiB, then only a note of each further line's size.
+/// A trajectory's file is bounded: after 64 MiB only the size of each further line is noted.
 class ExchangeLog {
  public:
-  /// Makes the folder. `secret`, if it is not empty, never gets into a file.
+  /// Makes the folder. `secret`, if it is not empty, is never written to a file.
   static Result<ExchangeLog> open(const std::filesystem::path& run, std::string secret);
 
-  /// Writes the messages that no earlier line of this trajectory holds, and all else of the
-  /// request.
+  /// Writes the messages that are not in an earlier line of this trajectory, and all other parts of
+  /// the request.
   Result<void> asked(const AttemptId& id, const std::string& url, const ChatRequest& request);
   /// `answer`: a JSON object, see record_of.
   Result<void> answered(const AttemptId& id, const std::string& answer, double seconds);
   Result<void> failed(const AttemptId& id, int status, const std::string& why, double seconds);
-  /// A session has ended; a later one of the same trajectory writes its messages anew.
+  /// A session has ended; a later one of the same trajectory writes all its messages again.
   void close(TrajectoryId id) { files_.erase(id); }
 
-  /// What earlier incarnations used; zeros if there is no file.
+  /// The usage of earlier incarnations; zeros if there is no file.
   Result<BrainUsage> usage() const { return usage_in(folder_); }
   Result<void> keep(const BrainUsage& usage) const;
 
  private:
   struct File {
-    OpenFile file;
+    UniqueFd file;
     std::filesystem::path path;
     size_t bytes = 0;
     size_t messages = 0;  // written so far
@@ -60,10 +60,7 @@ class ExchangeLog {
   std::map<TrajectoryId, File> files_;
 };
 
-/// `text` with "[key]" in place of every occurrence of `secret`; an empty one changes nothing.
-std::string without_secret(std::string text, const std::string& secret);
-
-/// What the brain of a run has used; zeros for a run without one.
+/// The usage of a run's brain; zeros for a run without one.
 Result<BrainUsage> usage_of_run(const std::filesystem::path& run);
 
 }  // namespace warpsmith::actors

@@ -12,41 +12,42 @@ using std::chrono::milliseconds;
 constexpr milliseconds first_wait{500};
 constexpr milliseconds longest_wait{60'000};
 
-Next refusal(bool any_taken) {
-  return any_taken ? Next::skip : Next::end;
+ReplyAction refusal(bool any_taken) {
+  return any_taken ? ReplyAction::fail_turn : ReplyAction::end_run;
 }
 
-Assessed of_fault(const HttpReply& reply, bool any_taken) {
+ReplyAssessment of_fault(const HttpReply& reply, bool any_taken) {
   switch (reply.fault) {
     case HttpFault::untrusted:
-      return {Next::end, "the server's certificate is not accepted: " + reply.detail, {}};
+      return {
+          ReplyAction::end_run, "the server's certificate is not accepted: " + reply.detail, {}};
     case HttpFault::too_long:
       return {refusal(any_taken), "the answer is too long: " + reply.detail, {}};
     case HttpFault::unreachable:
-      return {Next::again, "not reachable: " + reply.detail, {}};
+      return {ReplyAction::retry, "not reachable: " + reply.detail, {}};
     case HttpFault::timed_out:
-      return {Next::again, "too slow: " + reply.detail, {}};
+      return {ReplyAction::retry, "too slow: " + reply.detail, {}};
     default:
-      return {Next::again, "the connection was cut: " + reply.detail, {}};
+      return {ReplyAction::retry, "the connection was cut: " + reply.detail, {}};
   }
 }
 
-Assessed of_answer(const HttpReply& reply, bool any_taken) {
+ReplyAssessment of_answer(const HttpReply& reply, bool any_taken) {
   auto answer = parse_answer(reply.content_type, reply.body);
-  if (answer) return {Next::take, "", std::move(*answer)};
+  if (answer) return {ReplyAction::accept, "", std::move(*answer)};
   const bool passing = answer.error().code != ErrorCode::parse_failed;
-  return {passing ? Next::again : refusal(any_taken), answer.error().message, {}};
+  return {passing ? ReplyAction::retry : refusal(any_taken), answer.error().message, {}};
 }
 
 bool is_passing(int status) {
   return status == 408 || status == 409 || status == 425 || status == 429 || status >= 500;
 }
 
-/// What to do about a status that no further attempt changes.
+/// What the user can do about a status that a retry would not change.
 std::string remedy_of(int status, const Endpoint& endpoint) {
   if (status == 401 || status == 403) {
     return endpoint.key_env.empty()
-               ? "; no key was sent: set brain.key_env to the variable that holds it"
+               ? "; no key was sent: set brain.key_env to the variable that contains it"
                : "; check the key in the variable " + endpoint.key_env + " (brain.key_env)";
   }
   if (status == 404) {
@@ -55,10 +56,10 @@ std::string remedy_of(int status, const Endpoint& endpoint) {
   return "";
 }
 
-Assessed of_status(const HttpReply& reply, const Endpoint& endpoint, bool any_taken) {
+ReplyAssessment of_status(const HttpReply& reply, const Endpoint& endpoint, bool any_taken) {
   const int status = reply.status;
   if (status >= 300 && status < 400) {
-    return {Next::end,
+    return {ReplyAction::end_run,
             std::to_string(status) + ": it redirects to " +
                 (reply.location.empty() ? "nowhere" : reply.location) +
                 ", which is not followed; set brain.url to it",
@@ -66,17 +67,17 @@ Assessed of_status(const HttpReply& reply, const Endpoint& endpoint, bool any_ta
   }
   const std::string why = std::to_string(status) + ": " +
                           error_text(reply.content_type, reply.body) + remedy_of(status, endpoint);
-  if (is_passing(status)) return {Next::again, why, {}};
+  if (is_passing(status)) return {ReplyAction::retry, why, {}};
   const bool of_all = status >= 401 && status <= 404;
-  return {of_all ? Next::end : refusal(any_taken), why, {}};
+  return {of_all ? ReplyAction::end_run : refusal(any_taken), why, {}};
 }
 
 }  // namespace
 
-Assessed assess(const HttpReply& reply, const Endpoint& endpoint, bool any_taken) {
-  Assessed assessed = reply.fault != HttpFault::none ? of_fault(reply, any_taken)
-                      : reply.status == 200          ? of_answer(reply, any_taken)
-                                                     : of_status(reply, endpoint, any_taken);
+ReplyAssessment assess_reply(const HttpReply& reply, const Endpoint& endpoint, bool any_taken) {
+  ReplyAssessment assessed = reply.fault != HttpFault::none ? of_fault(reply, any_taken)
+                             : reply.status == 200          ? of_answer(reply, any_taken)
+                                                            : of_status(reply, endpoint, any_taken);
   if (!assessed.why.empty()) assessed.why = "POST " + endpoint.url + ": " + assessed.why;
   return assessed;
 }

@@ -1,46 +1,72 @@
 // SPDX-License-Identifier: Apache-2.0
-// Composer: composes and filters new tasks beside training, one candidate at a time. Owns a worker
-// process, which starts with the first request; spawned and watched by the supervisor; bounded by
-// one request under way. Its worker takes turns on a GPU (turns.py). When it dies, the synthesis
-// asks another composer for the same candidate. The work of a composer on a node is done by a
-// worker there, which the process here reaches by a command (remote.py): a node that is lost ends
-// no actor, and is called again after a growing wait. A node that was never there in a few calls,
-// is away for too long, or refuses the run, is given up: the composer then answers each request
-// with `process_failed`. So does one whose language model will write no more.
+// Composer: composes and filters new tasks while the run trains, one candidate at a time. Owns a
+// worker process, which starts with the first request and takes turns on a GPU (turns.py); spawned
+// and watched by the supervisor; bounded by one request in flight. When it dies, the synthesis asks
+// another composer for the same candidate.
+//
+// A composer on a node works through a worker there, which the process here reaches by a command
+// (remote.py). Losing a node does not end an actor: the node is called again after a growing wait.
+// The composer abandons a node that cannot be reached in a few calls, is unreachable for too long,
+// or refuses the run. It then answers each request with `process_failed`, as does a composer whose
+// language model refuses to write.
 #pragma once
 
 #include <caf/typed_response_promise.hpp>
+#include <filesystem>
 #include <optional>
 
 #include "actors/base/actor_state.hpp"
 #include "actors/composer/composing_worker.hpp"
 #include "actors/composer/policy_question.hpp"
 #include "actors/protocol/interfaces.hpp"
+#include "policy/text/chat_format.hpp"
+#include "policy/text/tokenizer.hpp"
 #include "runtime/clock.hpp"
+#include "runtime/config/run_config.hpp"
 
 namespace warpsmith::actors {
 
 struct ComposerSettings {
-  ComposingSpec worker;
-  std::string node;                                   // the command that reaches it; empty: here
-  std::optional<PolicyText> policy;                   // of the run's own generator, if that writes
-  std::chrono::milliseconds policy_within{120'000};   // of one answer of it
-  std::chrono::milliseconds tick{50};                 // between two looks for an answer
-  std::chrono::milliseconds ready_within{3'600'000};  // the first crawl takes minutes
-  std::chrono::milliseconds answer_within{1'800'000};
-  std::chrono::milliseconds first_wait{1'000}, most_wait{60'000};  // before a node is called again
-  uint32_t most_calls = 4;  // of a node that was never there; then it is given up
-  std::chrono::milliseconds most_away{1'800'000};  // the same of a node that was there; remote.py
+  ComposingWorkerSpec worker;
+  std::string node;                                    // the command that reaches it; empty: local
+  std::optional<PolicyText> policy;                    // of the run's own generator, if it is asked
+  std::chrono::milliseconds policy_timeout{120'000};   // of one answer of that generator
+  std::chrono::milliseconds tick{50};                  // between two polls of the worker
+  std::chrono::milliseconds ready_timeout{3'600'000};  // the first crawl takes minutes
+  std::chrono::milliseconds answer_timeout{1'800'000};
+  /// Waits before a lost node is called again.
+  std::chrono::milliseconds first_backoff{1'000}, longest_backoff{60'000};
+  uint32_t most_calls = 4;  // to a node that was never reached; then it is abandoned
+  /// How long a node that was reached may be away; then it is abandoned (remote.py).
+  std::chrono::milliseconds longest_absence{1'800'000};
 };
 
-/// What comes next for the candidate under way.
+/// The inputs that determine a run's candidates, on one line of JSON: seed, device, the tasks that
+/// they must differ from, the limits of one candidate, and the keys of `synthesis.compose` that
+/// differ from their defaults.
+std::string composing_origin(const RunConfig& config);
+
+/// Refuses a run whose endpoint's key is not in the environment; the error names the variable.
+Result<void> check_composer(const RunConfig& config);
+
+/// The text format of the run's own model; empty unless it composes.
+std::optional<PolicyText> policy_text(const RunConfig& config,
+                                      const std::shared_ptr<const policy::Tokenizer>& tokenizer,
+                                      policy::ChatFrame frame, std::vector<int32_t> stop_tokens);
+
+/// The settings of composer `index`; indices from `synthesis.count` on work on nodes. `scratch`:
+/// the parent of its folder, which may outlive it.
+ComposerSettings composer_settings(const RunConfig& config, const std::string& python,
+                                   const std::filesystem::path& scratch, uint32_t index);
+
+/// The next step of the current candidate.
 enum class ComposerStep : uint8_t {
-  to_ask,       // this actor gives its number to the worker, once that is ready
-  with_worker,  // the worker answers, or says what it needs for the answer
+  to_send,      // this actor sends its number to the worker, once that is ready
+  with_worker,  // the worker answers, or asks for text of the model
   with_model,   // a generator streams tokens up to the end, or until the deadline
 };
 
-/// The composer with its message to itself: look for an answer.
+/// The composer with its message to itself: poll the worker.
 using ComposerSelf = ComposerActor::extend<caf::reacts_to<atom::tick>>;
 
 class ComposerState : public ActorState {
@@ -55,55 +81,54 @@ class ComposerState : public ActorState {
 
  private:
   using Promise = caf::typed_response_promise<synthesis::Composition>;
-  /// The candidate under way.
-  struct Work {
+  struct Candidate {
     uint64_t index = 0;
     Promise promise;
-    ComposerStep step = ComposerStep::to_ask;
+    ComposerStep step = ComposerStep::to_send;
     SteadyClock::time_point since;  // of the step
   };
-  /// What a generator is asked.
-  struct Asked {
+  /// A question to a generator and the generator that answers it.
+  struct OpenQuestion {
     PolicyQuestion question;
     GeneratorActor generator;
   };
 
   void describe(ActorStatus& status) const override;
-  bool is_away() const { return !settings_.node.empty(); }
+  bool is_remote() const { return !settings_.node.empty(); }
   void start_worker();
   bool node_is_ready();
   void node_lost(const Error& why);
-  std::optional<std::string> why_given_up(const Error& why) const;
-  void go_on();
+  std::optional<std::string> reason_to_abandon(const Error& why) const;
+  void advance();
   void tell_worker(const std::string& message);
-  void heard(const std::string& message);
-  void give_back(const Error& why);
-  void give_up(const Error& why);
+  void handle_message(const std::string& message);
+  void return_candidate(const Error& why);
+  void abandon(const Error& why);
   void ask_policy(const std::string& prompt);
   void policy_failed(const std::string& why);
   void end_question();
-  void look();
-  void take(const std::string& answer);
+  void poll_worker();
+  void finish_candidate(const std::string& answer);
   void worker_ended(const Error& why);
   void deliver(synthesis::Composition composition);
-  bool late() const;
+  bool worker_is_late() const;
 
   Self self_ = nullptr;
   ComposerSettings settings_;
   std::optional<ComposingWorker> worker_;
-  bool ready_ = false;  // the worker has said so
+  bool ready_ = false;  // the worker has reported it
   SteadyClock::time_point started_;
-  std::optional<Work> work_;
+  std::optional<Candidate> candidate_;
   std::vector<GeneratorActor> generators_;
-  std::optional<Asked> asked_;  // in the step with_model
-  uint32_t questions_ = 0;      // put to a generator
+  std::optional<OpenQuestion> question_;  // in the step with_model
+  uint32_t questions_ = 0;                // sent to a generator
   uint64_t composed_ = 0;
-  uint32_t deaths_ = 0;                              // of workers since the last answer
-  std::chrono::milliseconds wait_{0};                // before a lost node is called again
-  SteadyClock::time_point call_at_;                  // not earlier
-  uint32_t calls_ = 0;                               // that ended before the node was there once
-  std::optional<SteadyClock::time_point> there_at_;  // when the node was last known to be there
-  std::optional<Error> given_up_;                    // why it composes no more
+  uint32_t worker_deaths_ = 0;            // since the last answer
+  std::chrono::milliseconds backoff_{0};  // before a lost node is called again
+  SteadyClock::time_point call_again_at_;
+  uint32_t failed_calls_ = 0;                          // before the node was reached once
+  std::optional<SteadyClock::time_point> last_ready_;  // when the node was last reachable
+  std::optional<Error> abandoned_;                     // why it stopped composing
 };
 
 ComposerSelf::behavior_type composer(ComposerState::Self self, Identity identity,

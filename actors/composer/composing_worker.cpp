@@ -2,9 +2,11 @@
 #include "actors/composer/composing_worker.hpp"
 
 #include <poll.h>
+#include <nlohmann/json.hpp>
 
 #include "actors/base/script.hpp"
 #include "runtime/environment.hpp"
+#include "runtime/json_text.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -12,7 +14,7 @@ namespace {
 constexpr int socket_in_child = 3;
 constexpr int refused_status = 2;                       // of serve.py
 constexpr int busy_status = 75;                         // the same; turns.py
-constexpr std::chrono::seconds frame_within{10};        // its rest follows its first byte at once
+constexpr std::chrono::seconds frame_within{10};        // the rest follows the first byte at once
 constexpr std::chrono::milliseconds ends_within{5000};  // so that its exit status is known
 
 bool is_readable(int fd) {
@@ -30,22 +32,20 @@ Result<void> send(FrameSocket& socket, const std::string& text) {
   return socket.send({text.begin(), text.end()}, Deadline::after(frame_within));
 }
 
+using Json = nlohmann::json;
+
 }  // namespace
 
-Result<ComposingWorker> ComposingWorker::start(const ComposingSpec& spec) {
-  auto ends = FrameSocket::pair();
-  if (!ends) return tl::unexpected(std::move(ends.error()));
+Result<ComposingWorker> ComposingWorker::start(const ComposingWorkerSpec& spec) {
+  TRY(auto ends, FrameSocket::pair());
   ChildSpec child;
   child.argv = {spec.python, "-B", (source_folder() / "synthesis/worker/serve.py").string()};
-  child.descriptors = {{socket_in_child, ends->second.fd()}};
+  child.descriptors = {{socket_in_child, ends.second.fd()}};
   child.cores = spec.cores;
   child.own_group = true;
-  auto started = Child::start(child);
-  if (!started) return tl::unexpected(std::move(started.error()));
-  ComposingWorker worker{std::move(*started), std::move(ends->first)};
-  if (auto sent = send(worker.socket_, spec.settings); !sent) {
-    return tl::unexpected(std::move(sent.error()));
-  }
+  TRY(auto started, Child::start(child));
+  ComposingWorker worker{std::move(started), std::move(ends.first)};
+  TRY_VOID(send(worker.socket_, spec.settings));
   return worker;
 }
 
@@ -69,6 +69,26 @@ Error ComposingWorker::ended() {
   const std::string how = exit.signal != 0 ? "signal " + std::to_string(exit.signal)
                                            : "exit status " + std::to_string(exit.exit_code);
   return {meaning_of(exit), "the composing worker ended with " + how + ": " + last_line(exit.err)};
+}
+
+std::string number_message(uint64_t index) {
+  return json_text(Json{{"index", index}});
+}
+
+std::string answer_message(const std::string& text) {
+  return json_text(Json{{"answer", text}});
+}
+
+std::string failure_message(const std::string& why) {
+  return json_text(Json{{"failed", why}});
+}
+
+std::optional<std::string> prompt_in(const std::string& message) {
+  const Json object = Json::parse(message, nullptr, /*allow_exceptions=*/false);
+  if (!object.is_object()) return std::nullopt;
+  const auto prompt = object.find("ask");
+  if (prompt == object.end() || !prompt->is_string()) return std::nullopt;
+  return prompt->get<std::string>();
 }
 
 }  // namespace warpsmith::actors

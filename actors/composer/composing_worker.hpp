@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The process that composes and filters candidates (synthesis/worker/serve.py), one at a time.
+// The process that composes and filters candidates (synthesis/worker/serve.py), one at a time, and
+// the messages between it and its composer, except the records of candidates.
 #pragma once
 
 #include <cstdint>
@@ -13,23 +14,33 @@
 
 namespace warpsmith::actors {
 
-struct ComposingSpec {
+struct ComposingWorkerSpec {
   std::string python;    // an interpreter with torch
-  std::string settings;  // a JSON object: what decides the candidates, and the folders
+  std::string settings;  // a JSON object: the inputs that determine the candidates, and the folders
   std::vector<int> cores;
 };
 
-/// No call waits for the process. It ends with its owner, and is reaped.
+// Messages from a composer to its worker. Asks for the candidate with this number.
+std::string number_message(uint64_t index);
+/// Passes on the language model's answer.
+std::string answer_message(const std::string& text);
+/// Reports that the model did not answer.
+std::string failure_message(const std::string& why);
+
+/// The prompt, if the worker's message asks the run's own generator; empty for any other message.
+std::optional<std::string> prompt_in(const std::string& message);
+
+/// No call blocks on the process. The destructor ends and reaps it.
 class ComposingWorker {
  public:
-  /// Starts the process, whose first answer is not a candidate's: it is ready.
-  static Result<ComposingWorker> start(const ComposingSpec& spec);
+  /// Starts the process. Its first answer reports that it is ready and belongs to no candidate.
+  static Result<ComposingWorker> start(const ComposingWorkerSpec& spec);
 
-  /// Sends a message (worker_words.hpp). Requires that every earlier one is answered.
+  /// Sends a message. Requires that every earlier one is answered.
   Result<void> tell(const std::string& message);
-  /// A message that has arrived; empty: not yet. `process_failed` with the end of its
-  /// standard error when the process has ended; `unsupported` when the machine of its worker
-  /// refused the run, which it would do again; `capacity` when the GPU was not free for long.
+  /// A message that has arrived; empty: none yet. After the end of the process an error:
+  /// `unsupported` if its machine refused the run and would do so again; `capacity` if the GPU was
+  /// not free for a long time; else `process_failed` with the last line of its standard error.
   Result<std::optional<std::string>> answer();
 
  private:

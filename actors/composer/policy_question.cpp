@@ -7,7 +7,7 @@ namespace warpsmith::actors {
 namespace {
 
 constexpr TrajectoryId no_trajectory = TrajectoryId{1} << 63U;  // trajectories count from 1
-constexpr size_t most_bytes = size_t{512} << 10U;               // of an answer; a frame holds it
+constexpr size_t most_bytes = size_t{512} << 10U;               // of an answer; fits into a frame
 
 }  // namespace
 

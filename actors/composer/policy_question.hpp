@@ -15,7 +15,7 @@
 
 namespace warpsmith::actors {
 
-/// How the policy reads and writes, and how much.
+/// The policy's text format and its token limits.
 struct PolicyText {
   std::function<std::vector<int32_t>(const std::string&)> encode;  // a user's message, framed
   std::function<std::string(std::span<const int32_t>)> decode;
@@ -29,7 +29,7 @@ TrajectoryId composing_session(uint64_t index);
 
 class PolicyQuestion {
  public:
-  /// `number`: of the request, so that tokens of an earlier one are told apart. `capacity` if the
+  /// `number`: of the request, to distinguish it from tokens of an earlier one. `capacity` if the
   /// prompt leaves no room for an answer.
   static Result<PolicyQuestion> make(const PolicyText& text, uint64_t index, uint32_t number,
                                      const std::string& prompt);

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes requests and streams chunks; generator_weights.cpp loads newer weights.
 #include "actors/generator/generator.hpp"
 
 #include "actors/protocol/errors.hpp"
 #include "actors/protocol/inspect.hpp"
+#include "actors/protocol/local_messages.hpp"
+#include "actors/weights/weight_store.hpp"
 #include "policy/generate/cpu/cpu_engine.hpp"
-#include "policy/model/threads.hpp"
+#include "policy/model/libtorch_runtime.hpp"
 
 namespace warpsmith::actors {
 namespace {
+
+constexpr std::chrono::milliseconds share_poll_interval{5};  // a measurement takes some hundred ms
+constexpr std::chrono::seconds pull_retry_delay{1};          // rollouts wait for the weights
 
 template <class T>
 void append(std::vector<T>& to, const std::vector<T>& from) {
   to.insert(to.end(), from.begin(), from.end());
 }
-
-// Between two looks whether a measurement is over; measurements last some hundred milliseconds.
-constexpr std::chrono::milliseconds between_looks{5};
 
 SharedGpu shared_gpu(const GeneratorSettings& settings) {
   SharedGpu shared{.device = settings.shared_device, .folder = settings.lease_folder};
@@ -24,7 +25,39 @@ SharedGpu shared_gpu(const GeneratorSettings& settings) {
   return shared;
 }
 
+std::optional<policy::CudaEngineOptions> gpu_options(const GeneratorConfig& c) {
+  if (c.device == ComputeDevice::cpu) return std::nullopt;
+  const bool bf16 = c.precision == ComputePrecision::bf16;
+  return policy::CudaEngineOptions{
+      .gpu = static_cast<int>(c.gpu),
+      .precision = bf16 ? policy::cuda::Precision::bf16 : policy::cuda::Precision::fp32};
+}
+
 }  // namespace
+
+GeneratorSettings generator_settings(const RunConfig& config, const policy::ModelConfig& model,
+                                     std::vector<int32_t> stop_tokens) {
+  const GeneratorConfig& c = config.generator;
+  GeneratorSettings settings;
+  settings.model = model;
+  // One additional session per composer, so that composers take none from the rollouts.
+  settings.engine.max_sessions =
+      c.max_sessions + (config.synthesis.policy_composes() ? config.synthesis.composers() : 0);
+  settings.engine.max_session_tokens = config.agent.max_tokens;
+  settings.engine.cache_tokens = c.cache_tokens;
+  settings.engine.step_rows = rows_per_step(c);
+  settings.engine.max_batch = c.max_batch;
+  settings.engine.prefix_reuse = c.prefix_reuse;
+  settings.gpu = gpu_options(c);
+  settings.sampling.temperature = c.temperature;
+  settings.sampling.top_p = c.top_p;
+  settings.sampling.top_k = static_cast<int32_t>(c.top_k);
+  settings.sampling.seed = static_cast<uint64_t>(config.run.seed);
+  settings.sampling.stop_tokens = std::move(stop_tokens);
+  settings.chunk_tokens = static_cast<size_t>(c.chunk_tokens);
+  settings.pull_timeout = c.pull_timeout;
+  return settings;
+}
 
 void GeneratorState::start(Self self, GeneratorSettings settings, WeightStoreActor store) {
   self_ = self;
@@ -45,54 +78,55 @@ caf::result<bool> GeneratorState::generate(const GenerateCall& call) {
     return to_caf({ErrorCode::capacity,
                    label() + ": has no weights of step " + std::to_string(call.step) + " yet"});
   }
-  // A whole prefix starts the session anew: the earlier asker is dead or has given up.
+  // A whole prefix restarts the session, because the earlier reader is dead or no longer waiting.
   if (call.whole && streams_.contains(call.session)) release(atom::release_v, call.session);
   policy::EngineRequest request{call.session, call.whole, call.new_tokens, settings_.sampling};
   request.params.max_tokens = call.credit;
   request.params.stream = call.session;
   if (auto taken = engine_->submit(std::move(request)); !taken) return to_caf(taken.error());
   Stream& stream = streams_[call.session];
-  stream.asker = caf::actor_cast<TokenReaderActor>(self_->current_sender());
+  stream.reader = caf::actor_cast<TokenReaderActor>(self_->current_sender());
   stream.chunk = TokenChunk{call.session, call.turn, {}, {}, {}, FinishReason::none};
-  go_on();
+  schedule_step();
   return true;
 }
 
 /// One message per step, so that new requests and weights are handled between two steps.
-void GeneratorState::go_on(std::chrono::milliseconds later) {
+void GeneratorState::schedule_step(std::chrono::milliseconds delay) {
   const bool can_step = loaded_ && engine_->has_work();
   if (scheduled_ || (!can_step && !newest_)) return;
   scheduled_ = true;
-  if (later.count() == 0) return self_->send(self_, atom::step_v);
-  self_->delayed_send(self_, later, atom::step_v);
+  if (delay.count() == 0) return self_->send(self_, atom::step_v);
+  self_->delayed_send(self_, delay, atom::step_v);
 }
 
 void GeneratorState::step(atom::step /*unused*/) {
   scheduled_ = false;
-  if (!engine_->has_work() && !newest_) return give_share_back();  // all that waited has left
-  if (!has_share()) return go_on(between_looks);
+  if (!engine_->has_work() && !newest_)
+    return release_share();  // all waiting sessions were released
+  if (!hold_share()) return schedule_step(share_poll_interval);
   if (newest_) load_newest();
-  for (const policy::EngineOutput& sampled : engine_->step()) gather(sampled);
-  if (!engine_->has_work()) give_share_back();
-  go_on();
+  for (const policy::EngineOutput& sampled : engine_->step()) add_sampled(sampled);
+  if (!engine_->has_work()) release_share();
+  schedule_step();
 }
 
-/// Whether the device may be used for a step.
-bool GeneratorState::has_share() {
+/// Acquires a share for a step; false while a measurement uses or waits for the device.
+bool GeneratorState::hold_share() {
   if (!share_) return true;
-  if (share_->is_held() && share_->is_wanted()) give_share_back();
+  if (share_->is_held() && share_->is_wanted()) release_share();
   return share_->try_hold();
 }
 
-void GeneratorState::give_share_back() {
+void GeneratorState::release_share() {
   if (!share_) return;
   if (share_->is_held()) {
-    for (const policy::EngineOutput& sampled : engine_->settle()) gather(sampled);
+    for (const policy::EngineOutput& sampled : engine_->settle()) add_sampled(sampled);
   }
   share_->give_back();
 }
 
-void GeneratorState::gather(const policy::EngineOutput& sampled) {
+void GeneratorState::add_sampled(const policy::EngineOutput& sampled) {
   const auto found = streams_.find(sampled.session);
   if (found == streams_.end()) return;
   TokenChunk& chunk = found->second.chunk;
@@ -103,13 +137,88 @@ void GeneratorState::gather(const policy::EngineOutput& sampled) {
   const bool last = chunk.finish != FinishReason::none;
   if (!last && chunk.tokens.size() < settings_.chunk_tokens) return;
   TokenChunk rest{chunk.session, chunk.turn, {}, {}, {}, FinishReason::none};
-  self_->send(found->second.asker, std::exchange(chunk, std::move(rest)));
+  self_->send(found->second.reader, std::exchange(chunk, std::move(rest)));
   if (last) streams_.erase(found);
 }
 
 void GeneratorState::release(atom::release /*unused*/, TrajectoryId session) {
   streams_.erase(session);
   engine_->release(session);
+}
+
+void GeneratorState::weights_ready(const WeightsReady& ready) {
+  if (has_version(ready.version)) return;
+  if (store_.node() == self_->node()) return pull_by_reference(ready.version);
+  // A repeated notice must replace neither the pull of its own version nor that of a newer one.
+  if (pull_ && ready.version <= pull_->version) return;
+  auto weights = policy::allocate_weights(settings_.model);
+  pull_.emplace(Pull{ready.version, std::make_shared<policy::ModelWeights>(std::move(weights)), 0});
+  pull_shard();
+}
+
+bool GeneratorState::has_version(PolicyVersion version) const {
+  return (loaded_ && version <= engine_->version()) || (newest_ && version <= newest_->version);
+}
+
+/// Pulls the newest weights, which are of `version` or a later one.
+void GeneratorState::pull_by_reference(PolicyVersion version) {
+  const auto store = caf::actor_cast<LocalWeightStoreActor>(store_);
+  ask(self_, *this, "pulled", store, settings_.pull_timeout, atom::pull_v)
+      .then(
+          [this](const LocalWeights& newest) { weights_arrived({newest.version, newest.weights}); },
+          [this, version](const caf::error& error) {
+            log::warn(label() + ": no new weights: " + from_caf(error).message);
+            if (receiver_is_gone(error)) return;
+            self_->delayed_send(self_, pull_retry_delay, WeightsReady{version});
+          });
+}
+
+void GeneratorState::pull_shard() {
+  ask(self_, *this, "pulled", store_, settings_.pull_timeout, atom::pull_v, pull_->version,
+      pull_->next)
+      .then([this](const WeightShard& shard) { shard_arrived(shard); },
+            [this, version = pull_->version](const caf::error& error) {
+              const Error why = from_caf(error);
+              log::info(label() + ": pull ended: " + why.message);
+              if (!pull_ || pull_->version != version) return;  // a newer pull has begun
+              pull_.reset();
+              // The store announces the newer version itself.
+              const bool replaced = why.code == ErrorCode::stale || receiver_is_gone(error);
+              if (!replaced) self_->delayed_send(self_, pull_retry_delay, WeightsReady{version});
+            });
+}
+
+void GeneratorState::shard_arrived(const WeightShard& shard) {
+  if (!pull_ || shard.version != pull_->version || shard.index != pull_->next) return;
+  if (auto applied = apply_shard(shard, *pull_->weights); !applied) {
+    log::warn(label() + ": " + applied.error().message);
+    pull_.reset();
+    self_->delayed_send(self_, pull_retry_delay, WeightsReady{shard.version});
+    return;
+  }
+  if (++pull_->next < shard.count) return pull_shard();
+  weights_arrived({pull_->version, std::move(pull_->weights)});
+  pull_.reset();
+}
+
+/// Ignores a version that is loaded: loading it again would only drop the prefixes computed with
+/// it.
+void GeneratorState::weights_arrived(Newest newest) {
+  if (has_version(newest.version)) return;
+  newest_ = std::move(newest);
+  if (hold_share()) load_newest();
+  schedule_step();
+}
+
+void GeneratorState::load_newest() {
+  const Newest newest = std::move(*newest_);
+  newest_.reset();
+  const auto start = std::chrono::steady_clock::now();
+  engine_->load(newest.version, *newest.weights);
+  const auto pause = std::chrono::steady_clock::now() - start;
+  pause_ms_ = std::chrono::duration<double, std::milli>(pause).count();
+  loaded_ = true;
+  if (!engine_->has_work()) release_share();
 }
 
 void GeneratorState::describe(ActorStatus& status) const {
@@ -127,7 +236,7 @@ void GeneratorState::describe(ActorStatus& status) const {
 
 GeneratorSelf::behavior_type generator(GeneratorState::Self self, Identity identity,
                                        GeneratorSettings settings, WeightStoreActor store) {
-  adopt(self, std::move(identity));
+  set_up_actor(self, std::move(identity));
   self->state.start(self, std::move(settings), std::move(store));
   return {on(self, "status", &GeneratorState::status),
           on(self, "weights_ready", &GeneratorState::weights_ready),

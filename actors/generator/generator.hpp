@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Generator: one inference engine on its own thread. Owns the sessions' KV caches; spawned and
 // watched by the supervisor; bounded by the engine's sessions and cache (then error capacity). A
-// handler runs at most one decode step. On a GPU it computes while it holds a share of it, and
-// gives the share back between two steps when a measurement wants the GPU. When it dies, rollouts
-// continue at another generator with whole prefixes.
+// handler runs at most one decode step. On a GPU it computes only while it holds a share of it, and
+// releases the share between two steps when a measurement needs the GPU. Newer weights come by
+// reference within a process, in pieces from another node. When it dies, rollouts send whole
+// prefixes to another generator.
 #pragma once
 
 #include <map>
@@ -17,21 +18,26 @@
 #include "policy/generate/engine/engine.hpp"
 #include "policy/model/config.hpp"
 #include "policy/model/weights.hpp"
+#include "runtime/config/run_config.hpp"
 
 namespace warpsmith::actors {
 
 struct GeneratorSettings {
   policy::ModelConfig model;
   policy::EngineConfig engine;
-  std::optional<policy::CudaEngineOptions> gpu;  // empty: on the CPU
-  std::string shared_device;                     // held in shares; empty: that of `gpu`, if any
-  std::string lease_folder = machine_leases;     // of the shares
-  policy::SamplingParams sampling;               // max_tokens and stream are set per call
-  size_t chunk_tokens = 16;                      // sampled tokens per message
+  std::optional<policy::CudaEngineOptions> gpu;     // empty: on the CPU
+  std::string shared_device;                        // held in shares; empty: that of `gpu`, if any
+  std::string lease_folder = default_lease_folder;  // of the shares
+  policy::SamplingParams sampling;                  // max_tokens and stream are set per call
+  size_t chunk_tokens = 16;                         // sampled tokens per message
   std::chrono::milliseconds pull_timeout{30'000};
 };
 
-/// The generator with its message to itself: one decode step, sent while there is work.
+GeneratorSettings generator_settings(const RunConfig& config, const policy::ModelConfig& model,
+                                     std::vector<int32_t> stop_tokens);
+
+/// The generator with its message to itself, which runs one decode step and is sent while there is
+/// work.
 using GeneratorSelf = GeneratorActor::extend<caf::reacts_to<atom::step>>;
 
 class GeneratorState : public ActorState {
@@ -46,7 +52,7 @@ class GeneratorState : public ActorState {
 
  private:
   struct Stream {
-    TokenReaderActor asker;
+    TokenReaderActor reader;
     TokenChunk chunk;  // sampled since the last message
   };
   struct Newest {
@@ -61,15 +67,17 @@ class GeneratorState : public ActorState {
   };
 
   void describe(ActorStatus& status) const override;
-  void go_on(std::chrono::milliseconds later = {});
-  bool has_share();
-  void give_share_back();
-  void gather(const policy::EngineOutput& sampled);
-  bool has(PolicyVersion version) const;
+  void schedule_step(std::chrono::milliseconds delay = {});
+  bool hold_share();
+  void release_share();
+  void add_sampled(const policy::EngineOutput& sampled);
+
+  // Newer weights
+  bool has_version(PolicyVersion version) const;
   void pull_by_reference(PolicyVersion version);
   void pull_shard();
   void shard_arrived(const WeightShard& shard);
-  void arrived(Newest newest);
+  void weights_arrived(Newest newest);
   void load_newest();
 
   Self self_ = nullptr;
@@ -82,7 +90,7 @@ class GeneratorState : public ActorState {
   std::optional<Newest> newest_;  // not loaded yet
   bool loaded_ = false;
   bool scheduled_ = false;  // a step message is in the mailbox
-  double pause_ms_ = 0;     // that sequences waited for the newest weights
+  double pause_ms_ = 0;     // time that sequences waited for the newest weights
 };
 
 GeneratorSelf::behavior_type generator(GeneratorState::Self self, Identity identity,

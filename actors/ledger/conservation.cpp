@@ -43,7 +43,7 @@ uint64_t ConservationCounts::in_flight() const {
   return untrained() + of(TrajectoryPhase::stepped);
 }
 
-bool ConservationCounts::law_holds() const {
+bool ConservationCounts::is_conserved() const {
   const uint64_t reasons =
       std::accumulate(dropped_by_reason.begin(), dropped_by_reason.end(), uint64_t{0});
   return admitted == trained() + dropped() + in_flight() && reasons == dropped();

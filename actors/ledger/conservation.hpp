@@ -14,17 +14,17 @@
 
 namespace warpsmith::actors {
 
-/// Where a trajectory stands; the comment says what comes next.
+/// The phase of a trajectory; the comment says what comes next.
 enum class TrajectoryPhase : uint8_t {
   open,     // in flight: its rollout appends segments, then closes or drops it
   closed,   // in flight: it has its outcome; the learner trains it
   stepped,  // in flight: an optimiser step used it; the next durable checkpoint makes it trained
-  trained,  // ended: the checkpoint that holds its step is durable
+  trained,  // ended: a checkpoint that includes its step is durable
   dropped,  // ended: left with a reason
 };
 inline constexpr size_t trajectory_phase_count = 5;
 
-/// What the ledger remembers of one trajectory.
+/// The ledger's state of one trajectory.
 struct LedgerEntry {
   TrajectoryPhase phase = TrajectoryPhase::open;
   DropReason reason = DropReason::cancelled;  // meaningful when dropped
@@ -39,7 +39,7 @@ static_assert(sizeof(LedgerEntry) == 12);
 struct ConservationCounts {
   uint64_t admitted = 0;
   std::array<uint64_t, trajectory_phase_count> by_phase{};
-  std::array<uint64_t, drop_reason_count> dropped_by_reason{};
+  std::array<uint64_t, enum_names<DropReason>.size()> dropped_by_reason{};
 
   uint64_t of(TrajectoryPhase phase) const { return by_phase[static_cast<size_t>(phase)]; }
   uint64_t trained() const { return of(TrajectoryPhase::trained); }
@@ -48,12 +48,12 @@ struct ConservationCounts {
   /// Admitted, not dropped, and not yet used by an optimiser step.
   uint64_t untrained() const { return of(TrajectoryPhase::open) + of(TrajectoryPhase::closed); }
   /// True if every admitted trajectory is counted once and every drop has one reason.
-  bool law_holds() const;
+  bool is_conserved() const;
 
   bool operator==(const ConservationCounts&) const = default;
 };
 
-/// What a request changed. A repeated request is no error, because answers can get lost.
+/// The effect of a request. A repeated request is not an error, because answers can get lost.
 enum class Change : uint8_t { made, already };
 
 /// A state machine over trajectories 1, 2, 3 … in order of admission. Refusals are
@@ -69,7 +69,7 @@ class Conservation {
   /// `already` for a number below the recorded count; a gap is refused.
   Result<Change> append(TrajectoryId id, uint32_t number);
   Result<Change> close(TrajectoryId id);
-  /// The first reason stands. Refused once a step has used the trajectory.
+  /// The first reason is kept. Refused once a step has used the trajectory.
   Result<Change> drop(TrajectoryId id, DropReason reason);
   /// Optimiser step `step` used these closed trajectories: all of them, or none on refusal. Steps
   /// must increase (gaps are allowed). The same whole call again is `already`.

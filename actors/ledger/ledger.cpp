@@ -11,7 +11,7 @@
 namespace warpsmith::actors {
 namespace {
 
-constexpr std::chrono::seconds wall_time_grain{10};  // kill -9 loses at most this much
+constexpr std::chrono::seconds wall_time_interval{10};  // kill -9 loses at most this much
 
 BestSubmission best_of_tools(const std::vector<VerdictRow>& verdicts) {
   BestSubmission best;
@@ -22,6 +22,17 @@ BestSubmission best_of_tools(const std::vector<VerdictRow>& verdicts) {
 }
 
 }  // namespace
+
+LedgerSettings ledger_settings(const RunConfig& config, bool learns) {
+  LedgerSettings settings;
+  settings.trajectories = static_cast<uint64_t>(config.run.trajectories);
+  settings.limits.max_lag = static_cast<uint32_t>(config.learner.max_lag);
+  settings.limits.max_in_flight = static_cast<uint64_t>(config.ledger.max_in_flight);
+  settings.expected_per_step = static_cast<double>(config.learner.step.trajectories);
+  settings.unlimited = !learns;
+  settings.group_commit = config.ledger.group_commit;
+  return settings;
+}
 
 Result<void> LedgerSource::record_wall_time() {
   return store.record_wall_seconds(
@@ -67,23 +78,23 @@ LedgerState::~LedgerState() {
   if (!kept) log::error(label() + ": " + kept.error().message);
 }
 
-void LedgerState::after_flush(std::function<void(const Result<void>&)> tell) {
-  waiting_for_flush_.push_back(std::move(tell));
+void LedgerState::after_flush(std::function<void(const Result<void>&)> callback) {
+  waiting_for_flush_.push_back(std::move(callback));
   if (waiting_for_flush_.size() > 1) return;
   if (settings_.group_commit.count() > 0) {
     self_->delayed_send(self_, settings_.group_commit, atom::flush_v);
   } else {
-    self_->send(self_, atom::flush_v);  // after the messages that are queued already
+    self_->send(self_, atom::flush_v);  // after the messages that are already queued
   }
 }
 
 /// Runs at every heartbeat, with the supervisor's request for counts.
-void LedgerState::note_time() {
+void LedgerState::record_wall_time() {
   const auto now = SteadyClock::now();
-  if (now - noted_ < wall_time_grain) return;
-  noted_ = now;
-  if (auto noted = source_->record_wall_time(); !noted) {
-    log::warn(label() + ": running time not recorded: " + noted.error().message);
+  if (now - last_wall_time_record_ < wall_time_interval) return;
+  last_wall_time_record_ = now;
+  if (auto recorded_time = source_->record_wall_time(); !recorded_time) {
+    log::warn(label() + ": running time not recorded: " + recorded_time.error().message);
   }
   after_flush([](const Result<void>&) {});
 }
@@ -92,7 +103,7 @@ void LedgerState::flush(atom::flush /*unused*/) {
   const Result<void> flushed = source_->store.flush();
   if (!flushed) log::error(label() + ": " + flushed.error().message);
   auto waiting = std::exchange(waiting_for_flush_, {});
-  for (auto& tell : waiting) tell(flushed);
+  for (auto& callback : waiting) callback(flushed);
 }
 
 bool LedgerState::exhausted() const {
@@ -110,14 +121,11 @@ bool LedgerState::may_admit() const {
 }
 
 Result<Admission> LedgerState::recorded(TrajectoryId id) {
-  auto task = source_->store.task_of(id);
-  if (!task) return tl::unexpected(std::move(task.error()));
-  auto trajectory = source_->store.load(id);
-  if (!trajectory) return tl::unexpected(std::move(trajectory.error()));
-  const auto verdicts = verdict_rows(source_->store.database(), id);
-  if (!verdicts) return tl::unexpected(verdicts.error());
-  return Admission{true, id,       std::move(*task),        std::move(trajectory->segments),
-                   true, version_, best_of_tools(*verdicts)};
+  TRY(auto task, source_->store.task_of(id));
+  TRY(auto trajectory, source_->store.load(id));
+  TRY(const auto verdicts, verdict_rows(source_->store.database(), id));
+  return Admission{true, id,       std::move(task),        std::move(trajectory.segments),
+                   true, version_, best_of_tools(verdicts)};
 }
 
 /// The next readable orphan; unreadable ones are dropped on the way.
@@ -132,65 +140,64 @@ std::optional<Admission> LedgerState::resume_one() {
   return std::nullopt;
 }
 
-Result<Admission> LedgerState::next_for(const Asker& asker) {
-  auto id = source_->store.admit(asker.task, version_);
-  if (!id) return tl::unexpected(std::move(id.error()));
-  return Admission{true, *id, asker.task, {}, false, version_, {}};
+Result<Admission> LedgerState::admit_new(const AdmissionRequest& request) {
+  TRY(auto id, source_->store.admit(request.task, version_));
+  return Admission{true, id, request.task, {}, false, version_, {}};
 }
 
 void LedgerState::watch(const caf::actor_addr& rollout) {
   if (watched_.insert(rollout).second) self_->monitor(rollout);
 }
 
-void LedgerState::grant(const Asker& asker, Admission admission) {
-  owners_[admission.trajectory] = asker.rollout;
-  after_flush([this, promise = asker.promise,
+void LedgerState::grant(const AdmissionRequest& request, Admission admission) {
+  owners_[admission.trajectory] = request.rollout;
+  after_flush([this, promise = request.promise,
                out = std::move(admission)](const Result<void>& done) mutable {
     if (done) {
       promise.deliver(std::move(out));
       return;
     }
     owners_.erase(out.trajectory);
-    if (out.resumed) orphans_.push_front(out.trajectory);  // the store has it still
+    if (out.resumed) orphans_.push_front(out.trajectory);  // the store still has it
     promise.deliver(to_caf(done.error()));
   });
 }
 
-/// Answers every asker that can be answered now: by an admission, or by its final refusal.
-void LedgerState::serve() {
-  while (!askers_.empty()) {
+/// Answers every request that can be answered now, by an admission or a final refusal.
+void LedgerState::answer_requests() {
+  while (!requests_.empty()) {
     if (auto resumed = resume_one()) {
-      grant(askers_.front(), std::move(*resumed));
-      askers_.pop_front();
+      grant(requests_.front(), std::move(*resumed));
+      requests_.pop_front();
       continue;
     }
-    if (!exhausted() && !may_admit() && !askers_.front().task.id.empty()) return;
-    Asker asker = std::move(askers_.front());
-    askers_.pop_front();
-    if (exhausted() || asker.task.id.empty()) {
-      asker.promise.deliver(Admission{});
+    if (!exhausted() && !may_admit() && !requests_.front().task.id.empty()) return;
+    AdmissionRequest request = std::move(requests_.front());
+    requests_.pop_front();
+    if (exhausted() || request.task.id.empty()) {
+      request.promise.deliver(Admission{});
       continue;
     }
-    auto admission = next_for(asker);
+    auto admission = admit_new(request);
     if (admission) {
-      grant(asker, std::move(*admission));
+      grant(request, std::move(*admission));
     } else {
-      asker.promise.deliver(to_caf(admission.error()));
+      request.promise.deliver(to_caf(admission.error()));
     }
   }
 }
 
 caf::result<Admission> LedgerState::admit(atom::admit /*unused*/, const Task& task) {
   constexpr size_t most_waiting = 4096;
-  if (askers_.size() >= most_waiting) {
+  if (requests_.size() >= most_waiting) {
     return to_caf({ErrorCode::capacity, label() + ": too many requests wait for admission"});
   }
   // Read first: making the promise moves the sender out of the message.
   const auto rollout = caf::actor_cast<caf::actor_addr>(self_->current_sender());
   watch(rollout);
   auto promise = self_->make_response_promise<Admission>();
-  askers_.push_back({task, rollout, promise});
-  serve();
+  requests_.push_back({task, rollout, promise});
+  answer_requests();
   return promise;
 }
 
@@ -216,7 +223,7 @@ caf::result<bool> LedgerState::drop(const Dropped& dropped) {
   if (change) owners_.erase(dropped.trajectory);
   send_to_learner(change, dropped);
   auto result = answer(change, true);
-  serve();
+  answer_requests();
   return result;
 }
 
@@ -232,7 +239,7 @@ caf::result<bool> LedgerState::step_done(const StepDone& step) {
     rate_.observe(step.trained.size());
   }
   auto result = answer(change, true);
-  serve();
+  answer_requests();
   return result;
 }
 
@@ -241,8 +248,8 @@ caf::result<bool> LedgerState::checkpointed(atom::checkpoint /*unused*/, PolicyV
 }
 
 void LedgerState::judged(const Judged& judged) {
-  const auto kept =
-      source_->store.record_verdict({judged.trajectory, judged.turn, judged.final, judged.verdict});
+  const auto kept = source_->store.record_verdict(
+      {judged.trajectory, judged.turn, judged.final, judged.verdict}, judged.files);
   if (!kept) log::warn(label() + ": verdict not recorded: " + kept.error().message);
 }
 
@@ -289,17 +296,18 @@ void LedgerState::drop_unreadable(TrajectoryId id, const Error& why) {
 
 void LedgerState::drain(atom::drain /*unused*/) {
   draining_ = true;
-  serve();
+  answer_requests();
 }
 
 void LedgerState::admit_at_most(atom::drain /*unused*/, uint64_t trajectories) {
   settings_.trajectories = std::min(settings_.trajectories, trajectories);
-  serve();
+  answer_requests();
 }
 
-void LedgerState::orphan(const caf::actor_addr& rollout) {
+void LedgerState::rollout_ended(const caf::actor_addr& rollout) {
   watched_.erase(rollout);
-  std::erase_if(askers_, [&](const Asker& asker) { return asker.rollout == rollout; });
+  std::erase_if(requests_,
+                [&](const AdmissionRequest& request) { return request.rollout == rollout; });
   for (auto it = owners_.begin(); it != owners_.end();) {
     if (it->second != rollout) {
       ++it;
@@ -308,21 +316,21 @@ void LedgerState::orphan(const caf::actor_addr& rollout) {
     orphans_.push_back(it->first);
     it = owners_.erase(it);
   }
-  serve();
+  answer_requests();
 }
 
 LedgerCounts LedgerState::counts(atom::counts /*unused*/) {
-  note_time();
+  record_wall_time();
   const ConservationCounts& now = source_->store.counts();
   LedgerCounts out;
   out.admitted = now.admitted;
   out.trained = now.trained();
   out.in_flight = now.in_flight();
-  const uint64_t untold = std::min(ends_under_way_, now.of(TrajectoryPhase::closed));
-  out.open = now.of(TrajectoryPhase::open) + untold;
-  out.closed = now.of(TrajectoryPhase::closed) - untold;
+  const uint64_t unsent = std::min(ends_under_way_, now.of(TrajectoryPhase::closed));
+  out.open = now.of(TrajectoryPhase::open) + unsent;
+  out.closed = now.of(TrajectoryPhase::closed) - unsent;
   out.exhausted = exhausted();
-  for (size_t i = 0; i < drop_reason_count; ++i) {
+  for (size_t i = 0; i < enum_names<DropReason>.size(); ++i) {
     if (now.dropped_by_reason[i] == 0) continue;
     out.dropped[std::string{to_string(static_cast<DropReason>(i))}] = now.dropped_by_reason[i];
   }
@@ -331,7 +339,7 @@ LedgerCounts LedgerState::counts(atom::counts /*unused*/) {
 
 void LedgerState::describe(ActorStatus& status) const {
   status.phase = draining_ ? "draining" : "admitting";
-  status.queued = askers_.size();
+  status.queued = requests_.size();
   status.gauges = {{"admitted", static_cast<double>(source_->store.counts().admitted)},
                    {"untrained", static_cast<double>(source_->store.counts().untrained())},
                    {"orphans", static_cast<double>(orphans_.size())}};
@@ -339,9 +347,10 @@ void LedgerState::describe(ActorStatus& status) const {
 
 LedgerSelf::behavior_type ledger(LedgerState::Self self, Identity identity,
                                  std::shared_ptr<LedgerSource> source, LedgerSettings settings) {
-  adopt(self, std::move(identity));
+  set_up_actor(self, std::move(identity));
   self->state.start(self, std::move(source), settings);
-  self->set_down_handler([self](const caf::down_msg& down) { self->state.orphan(down.source); });
+  self->set_down_handler(
+      [self](const caf::down_msg& down) { self->state.rollout_ended(down.source); });
   return {on(self, "status", &LedgerState::status),
           on(self, "admit", &LedgerState::admit),
           on(self, "append", &LedgerState::append),

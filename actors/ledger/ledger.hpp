@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ledger: counts and stores every trajectory. Owns the run database and the segment files; spawned
 // by the supervisor on its own thread, because it waits for the disk. Bounded by `max_in_flight`
-// and by one waiting asker per rollout slot. When it dies, the run stops; every change that it
-// answered is on disk.
+// and by one waiting request per rollout slot. When it dies, the run stops; every acknowledged
+// change is on disk.
 #pragma once
 
 #include <caf/typed_response_promise.hpp>
@@ -18,6 +18,7 @@
 #include "actors/protocol/interfaces.hpp"
 #include "actors/telemetry/step_telemetry.hpp"
 #include "runtime/clock.hpp"
+#include "runtime/config/run_config.hpp"
 
 namespace warpsmith::actors {
 
@@ -29,6 +30,9 @@ struct LedgerSettings {
   std::chrono::milliseconds group_commit{0};  // changes within it share one flush; 0: changes
                                               // that are queued already
 };
+
+/// `learns`: false for a run without a learner, which needs no bound on staleness.
+LedgerSettings ledger_settings(const RunConfig& config, bool learns);
 
 /// The opened store and where this incarnation starts; moved into the ledger once.
 struct LedgerSource {
@@ -67,12 +71,12 @@ class LedgerState : public ActorState {
   void drain(atom::drain);
   void admit_at_most(atom::drain, uint64_t trajectories);
   LedgerCounts counts(atom::counts);
-  /// A rollout has ended: its open trajectories go to the next askers.
-  void orphan(const caf::actor_addr& rollout);
+  /// Called when a rollout has ended: its open trajectories go to the next rollouts that ask.
+  void rollout_ended(const caf::actor_addr& rollout);
 
  private:
   using Promise = caf::typed_response_promise<Admission>;
-  struct Asker {
+  struct AdmissionRequest {
     Task task;
     caf::actor_addr rollout;
     Promise promise;
@@ -90,17 +94,17 @@ class LedgerState : public ActorState {
   /// Sends the change to the learner once it is durable: a step may use only recorded changes.
   template <class Record>
   void send_to_learner(const Result<Change>& change, const Record& record);
-  /// Schedules a flush and calls `tell` with its result.
-  void after_flush(std::function<void(const Result<void>&)> tell);
-  void serve();
+  /// Schedules a flush and calls `callback` with its result.
+  void after_flush(std::function<void(const Result<void>&)> callback);
+  void answer_requests();
   bool exhausted() const;
   bool may_admit() const;
-  Result<Admission> next_for(const Asker& asker);
+  Result<Admission> admit_new(const AdmissionRequest& request);
   std::optional<Admission> resume_one();
   Result<Admission> recorded(TrajectoryId id);
-  void grant(const Asker& asker, Admission admission);
+  void grant(const AdmissionRequest& request, Admission admission);
   void watch(const caf::actor_addr& rollout);
-  void note_time();
+  void record_wall_time();
 
   Self self_ = nullptr;
   std::shared_ptr<LedgerSource> source_;
@@ -110,8 +114,8 @@ class LedgerState : public ActorState {
   bool draining_ = false;
   LearnerActor learner_;  // none in a run that does not learn
   StepTelemetry telemetry_;
-  SteadyClock::time_point noted_;  // of the last record of the running time
-  std::deque<Asker> askers_;
+  SteadyClock::time_point last_wall_time_record_;
+  std::deque<AdmissionRequest> requests_;
   std::deque<TrajectoryId> orphans_;                // open trajectories without a rollout
   std::map<TrajectoryId, caf::actor_addr> owners_;  // open trajectories with their rollouts
   std::set<caf::actor_addr> watched_;               // monitored rollouts

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/checksum.hpp"
+#include "runtime/bytes.hpp"
 #include "runtime/codec.hpp"
 #include "runtime/run/run_queries.hpp"
 #include "runtime/run/trajectory_reader.hpp"
@@ -39,38 +39,32 @@ std::string_view view(const ByteBuffer& bytes) {
 }  // namespace
 
 Result<Conservation> load_conservation(RunDatabase& db) {
-  const auto durable = durable_step_of(db);
-  if (!durable) return tl::unexpected(durable.error());
-  const auto last = last_step_of(db);
-  if (!last) return tl::unexpected(last.error());
+  TRY(const auto durable, durable_step_of(db));
+  TRY(const auto last, last_step_of(db));
   std::vector<LedgerEntry> entries;
   constexpr TrajectoryId batch = 4096;
   for (TrajectoryId first = 1;; first += batch) {
-    const auto rows = trajectory_rows(db, first, first + batch - 1);
-    if (!rows) return tl::unexpected(rows.error());
-    for (const TrajectoryRow& row : *rows) {
+    TRY(const auto rows, trajectory_rows(db, first, first + batch - 1));
+    for (const TrajectoryRow& row : rows) {
       if (row.id != entries.size() + 1) {
         return fail(ErrorCode::corrupt,
                     "run.db: trajectory " + std::to_string(entries.size() + 1) + " is missing");
       }
-      entries.push_back(entry_of(row, *durable));
+      entries.push_back(entry_of(row, durable));
     }
-    if (rows->size() < batch) return Conservation{std::move(entries), *durable, *last};
+    if (rows.size() < batch) return Conservation{std::move(entries), durable, last};
   }
 }
 
 Result<LedgerStore> LedgerStore::open(const RunPaths& paths, LedgerStoreOptions options) {
-  auto db = RunDatabase::open(paths.database(), SqlAccess::read_write, options.busy_timeout);
-  if (!db) return tl::unexpected(db.error());
-  if (auto whole = db->check_integrity(); !whole) return tl::unexpected(whole.error());
-  const auto end = indexed_end(*db);
-  if (!end) return tl::unexpected(end.error());
-  options.segments.durable = *end;
-  auto log = SegmentLog::open(paths.segments(), options.segments);
-  if (!log) return tl::unexpected(log.error());
-  auto core = load_conservation(*db);
-  if (!core) return tl::unexpected(core.error());
-  return LedgerStore{std::move(*db), std::move(*log), std::move(*core), options};
+  TRY(auto db, RunDatabase::open(paths.database(), SqlAccess::read_write, options.busy_timeout));
+  TRY_VOID(db.check_integrity());
+  TRY(const auto end, indexed_end(db));
+  options.segments.durable = end;
+  TRY(auto log, SegmentLog::open(paths.segments(), options.segments));
+  TRY(auto core, load_conservation(db));
+  return LedgerStore{std::move(db), std::move(log), SubmissionFolder{paths.submissions()},
+                     std::move(core), options};
 }
 
 Result<void> LedgerStore::ready() const {
@@ -125,19 +119,18 @@ Result<Resumption> LedgerStore::begin(uint32_t checkpoint_step) {
   if (incarnation_ != 0) {
     return fail(ErrorCode::invalid_argument, "ledger: begin() was called twice");
   }
-  const auto returned = core_.restore(checkpoint_step);
-  if (!returned) return tl::unexpected(returned.error());
+  TRY(const auto returned, core_.restore(checkpoint_step));
   if (auto begun = db_.begin(); !begun) return abandon(begun.error());
   const auto incarnation = db_.begin_incarnation(checkpoint_step);
   if (!incarnation) return abandon(incarnation.error());
   if (auto committed = db_.commit(); !committed) return abandon(committed.error());
   incarnation_ = *incarnation;
   return Resumption{incarnation_, core_.in_phase(TrajectoryPhase::open),
-                    core_.in_phase(TrajectoryPhase::closed), *returned};
+                    core_.in_phase(TrajectoryPhase::closed), returned};
 }
 
 Result<TrajectoryId> LedgerStore::admit(const Task& task, PolicyVersion version) {
-  if (auto can = ready(); !can) return tl::unexpected(can.error());
+  TRY_VOID(ready());
   const TrajectoryId id = core_.admit();
   const auto admitted = record([&] {
     auto known = db_.put_task(task);
@@ -147,9 +140,8 @@ Result<TrajectoryId> LedgerStore::admit(const Task& task, PolicyVersion version)
 }
 
 Result<Change> LedgerStore::check_repeat(const Segment& segment, uint64_t checksum) {
-  const auto rows = segment_rows(db_, segment.trajectory);
-  if (!rows) return tl::unexpected(rows.error());
-  if (segment.number < rows->size() && (*rows)[segment.number].place.checksum == checksum) {
+  TRY(const auto rows, segment_rows(db_, segment.trajectory));
+  if (segment.number < rows.size() && rows[segment.number].place.checksum == checksum) {
     return Change::already;
   }
   return fail(ErrorCode::already_exists,
@@ -158,27 +150,25 @@ Result<Change> LedgerStore::check_repeat(const Segment& segment, uint64_t checks
 }
 
 Result<void> LedgerStore::append_record(const Segment& segment, std::string_view payload) {
-  const auto place = log_.append(payload);
-  if (!place) return tl::unexpected(place.error());
+  TRY(const auto place, log_.append(payload));
   return db_.put_segment({.trajectory = segment.trajectory,
                           .number = segment.number,
-                          .place = *place,
+                          .place = place,
                           .tokens = static_cast<uint32_t>(segment.size()),
                           .action_tokens = actions_in(segment)});
 }
 
 Result<Change> LedgerStore::append(const Segment& segment) {
-  if (auto can = ready(); !can) return tl::unexpected(can.error());
-  if (auto valid = segment.validate(); !valid) return tl::unexpected(valid.error());
-  auto change = core_.append(segment.trajectory, segment.number);
-  if (!change) return change;
+  TRY_VOID(ready());
+  TRY_VOID(segment.validate());
+  TRY(auto change, core_.append(segment.trajectory, segment.number));
   const ByteBuffer payload = codec::pack(segment);
-  if (*change == Change::already) return check_repeat(segment, checksum64(view(payload)));
+  if (change == Change::already) return check_repeat(segment, checksum64(view(payload)));
   return record_change([&] { return append_record(segment, view(payload)); });
 }
 
 Result<Change> LedgerStore::close(TrajectoryId id, const Outcome& outcome) {
-  if (auto can = ready(); !can) return tl::unexpected(can.error());
+  TRY_VOID(ready());
   if (!std::isfinite(outcome.reward)) {
     return fail(ErrorCode::invalid_argument,
                 "close: trajectory " + std::to_string(id) + " has a reward that is not finite");
@@ -189,14 +179,14 @@ Result<Change> LedgerStore::close(TrajectoryId id, const Outcome& outcome) {
 }
 
 Result<Change> LedgerStore::drop(TrajectoryId id, DropReason reason, const std::string& detail) {
-  if (auto can = ready(); !can) return tl::unexpected(can.error());
+  TRY_VOID(ready());
   auto change = core_.drop(id, reason);
   if (!change || *change == Change::already) return change;
   return record_change([&] { return db_.put_drop(id, reason, detail); });
 }
 
 Result<Change> LedgerStore::mark_trained(const StepRow& step) {
-  if (auto can = ready(); !can) return tl::unexpected(can.error());
+  TRY_VOID(ready());
   if (step.version.incarnation != incarnation_) {
     return fail(ErrorCode::invalid_argument, "train: step " + std::to_string(step.version.step) +
                                                  " is of incarnation " +
@@ -209,30 +199,31 @@ Result<Change> LedgerStore::mark_trained(const StepRow& step) {
 }
 
 Result<Change> LedgerStore::checkpointed(uint32_t step) {
-  if (auto can = ready(); !can) return tl::unexpected(can.error());
+  TRY_VOID(ready());
   auto change = core_.checkpointed(step);
   if (!change || *change == Change::already) return change;
   return record_change([&] { return db_.set_durable_step(step); });
 }
 
-Result<void> LedgerStore::record_verdict(const VerdictRow& row) {
-  if (auto can = ready(); !can) return can;
+Result<void> LedgerStore::record_verdict(const VerdictRow& row, const FileSet& files) {
+  TRY_VOID(ready());
+  TRY_VOID(submissions_.keep(row.verdict.submission_hash, files));
   return record([&] { return db_.put_verdict(row); });
 }
 
 Result<void> LedgerStore::record_event(const std::string& kind, const std::string& actor,
                                        const std::string& text) {
-  if (auto can = ready(); !can) return can;
+  TRY_VOID(ready());
   return record([&] { return db_.put_event(kind, actor, text); });
 }
 
 Result<void> LedgerStore::record_wall_seconds(double seconds) {
-  if (auto can = ready(); !can) return can;
+  TRY_VOID(ready());
   return record([&] { return db_.set_wall_seconds(incarnation_, seconds); });
 }
 
 Result<void> LedgerStore::record_learns(bool learns) {
-  if (auto can = ready(); !can) return can;
+  TRY_VOID(ready());
   return record([&] { return db_.set_learns(learns); });
 }
 
@@ -241,9 +232,8 @@ Result<Trajectory> LedgerStore::load(TrajectoryId id) {
 }
 
 Result<Task> LedgerStore::task_of(TrajectoryId id) {
-  const auto row = trajectory_row(db_, id);
-  if (!row) return tl::unexpected(row.error());
-  return stored_task(db_, row->task_id, row->task_hash);
+  TRY(const auto row, trajectory_row(db_, id));
+  return stored_task(db_, row.task_id, row.task_hash);
 }
 
 }  // namespace warpsmith::actors

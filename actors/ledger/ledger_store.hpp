@@ -12,10 +12,11 @@
 #include "runtime/run/run_database.hpp"
 #include "runtime/run/run_folder.hpp"
 #include "runtime/run/segment_file.hpp"
+#include "runtime/run/submission_folder.hpp"
 
 namespace warpsmith::actors {
 
-/// When a call's effect is durable, and its answer may be given.
+/// When a call's effect is durable, so that it may be answered.
 enum class Durability : uint8_t {
   each_call,  // when the call returns: two syncs per call
   on_flush,   // when the next flush() succeeds: two syncs per group of calls
@@ -42,7 +43,7 @@ struct Resumption {
 class LedgerStore {
  public:
   /// Opens or makes run.db and segments/ of a folder that the caller has locked. `corrupt` if the
-  /// database is damaged; damaged segment files are no error (see damage()).
+  /// database is damaged; damaged segment files are not an error (see damage()).
   static Result<LedgerStore> open(const RunPaths& paths, LedgerStoreOptions options = {});
 
   /// Starts an incarnation from the checkpoint of `checkpoint_step` (0: none), at most
@@ -59,7 +60,8 @@ class LedgerStore {
   /// only after the answer.
   Result<Change> mark_trained(const StepRow& step);
   Result<Change> checkpointed(uint32_t step);
-  Result<void> record_verdict(const VerdictRow& row);
+  /// Also stores the judged files, once per `submission_hash`, before the verdict that names them.
+  Result<void> record_verdict(const VerdictRow& row, const FileSet& files);
   Result<void> record_event(const std::string& kind, const std::string& actor,
                             const std::string& text);
   /// See RunDatabase::set_learns.
@@ -67,8 +69,8 @@ class LedgerStore {
   /// Sets the running time of this incarnation.
   Result<void> record_wall_seconds(double seconds);
 
-  /// Makes the group durable; does nothing without one. After an error nothing of the group has
-  /// happened, and each of its requests must be answered with that error.
+  /// Makes the group durable; does nothing without one. After an error the whole group is undone,
+  /// and each of its requests must be answered with that error.
   Result<void> flush();
   /// True while answers wait for a flush.
   bool pending() const { return pending_ > 0 || lost_group_.has_value(); }
@@ -89,8 +91,13 @@ class LedgerStore {
   const std::string& damage() const { return log_.damage(); }
 
  private:
-  LedgerStore(RunDatabase db, SegmentLog log, Conservation core, LedgerStoreOptions options)
-      : db_(std::move(db)), log_(std::move(log)), core_(std::move(core)), options_(options) {}
+  LedgerStore(RunDatabase db, SegmentLog log, SubmissionFolder submissions, Conservation core,
+              LedgerStoreOptions options)
+      : db_(std::move(db)),
+        log_(std::move(log)),
+        submissions_(std::move(submissions)),
+        core_(std::move(core)),
+        options_(options) {}
   using Recording = std::function<Result<void>()>;
   Result<void> ready() const;
   /// Runs `write` inside the group's transaction; undoes the group if it fails.
@@ -102,6 +109,7 @@ class LedgerStore {
 
   RunDatabase db_;
   SegmentLog log_;
+  SubmissionFolder submissions_;
   Conservation core_;
   LedgerStoreOptions options_;
   uint32_t incarnation_ = 0;

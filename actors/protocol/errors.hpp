@@ -13,11 +13,12 @@ namespace warpsmith::actors {
 
 caf::error to_caf(const Error& error);
 
-/// The exit reason of an actor that threw. CAF also answers the request in hand with it, so
-/// receiver_is_gone is true of it: the asker must not count the answer and the end as two failures.
+/// The exit reason of an actor that threw. CAF also answers the current request with it, so
+/// receiver_is_gone returns true for it: the requester must not count the answer and the exit as
+/// two failures.
 caf::error to_caf_end(const Error& error);
 
-/// The same for an actor that lost its GPU: no successor in this process would get it back.
+/// The same for an actor that lost its GPU, which no successor in this process could use.
 caf::error to_caf_lost(const Error& error);
 /// True for an exit reason of to_caf_lost.
 bool device_is_lost(const caf::error& error);
@@ -28,7 +29,7 @@ Error from_caf(const caf::error& error);
 /// True if the receiver of the request has ended, so that only its successor can answer.
 bool receiver_is_gone(const caf::error& error);
 
-/// Ends the actor that throws it; the supervisor receives code and message.
+/// Ends the actor that throws it; the supervisor receives its code and message.
 class ActorFailure : public std::runtime_error {
  public:
   explicit ActorFailure(Error error)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How CAF reads and writes the messages: each is one byte blob of the codec. Bytes are CAF's fast
-// path, and a blob keeps floats away from CAF's own packing, which hangs on NaN and infinity
-// (0.17.6).
+// CAF's serialisation of the messages: each is one byte blob of the codec. Bytes are CAF's fast
+// path, and a blob avoids CAF's float packing, which hangs on NaN and infinity (0.17.6).
 #pragma once
 
 #include <caf/error.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages that must not leave the process: they hand payloads over by reference.
+// Messages that must not leave the process, because they pass payloads by reference.
 #pragma once
 
 #include <caf/allowed_unsafe_message_type.hpp>
@@ -21,7 +21,7 @@ struct LocalWeights {
   std::shared_ptr<const policy::ModelWeights> weights;
 };
 
-/// What a checkpoint holds.
+/// The content of a checkpoint.
 struct LocalSnapshot {
   std::shared_ptr<const policy::TrainerSnapshot> snapshot;
 };
@@ -35,18 +35,18 @@ namespace warpsmith::actors {
 
 // clang-format off: laid out as in interfaces.hpp
 
-/// The weight store as the actors of its own process see it.
+/// The weight store's interface for actors of its own process.
 using LocalWeightStoreActor = WeightStoreActor::extend<
     // Publishes a newer version: every subscriber gets WeightsReady.
     caf::reacts_to<LocalWeights>,
     // Answers the newest version; error not_found before the first.
     caf::replies_to<atom::pull>::with<LocalWeights>>;
 
-/// Writes the learner's checkpoints beside it.
-using CheckpointWriterActor = caf::typed_actor<
-    AnswersStatus,
-    // Answers the checkpoint's folder once it is durable.
-    caf::replies_to<LocalSnapshot>::with<std::string>>;
+/// Writes the learner's checkpoints while it continues.
+using CheckpointWriterActor =
+    caf::typed_actor<AnswersStatus,
+                     // Answers the checkpoint's folder once it is durable.
+                     caf::replies_to<LocalSnapshot>::with<std::string>>;
 
 // clang-format on
 

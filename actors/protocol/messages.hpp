@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The messages of the actors, beside the records of runtime/. Plain structs without CAF; each
-// crosses the wire as one byte blob (see inspect.hpp), so they may hold floats of any value.
+// The messages of the actors, in addition to the records of runtime/. Plain structs without CAF;
+// each crosses the wire as one byte blob (see inspect.hpp), so they may hold floats of any value.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,13 @@
 #include <vector>
 
 #include "runtime/bytes.hpp"
-#include "runtime/finish_reason.hpp"
+#include "runtime/describe.hpp"
+#include "runtime/model_turn.hpp"
 #include "runtime/submission.hpp"
 #include "runtime/task.hpp"
 #include "runtime/trajectory.hpp"
 #include "runtime/verdict.hpp"
+#include "sandbox/protocol/requests.hpp"
 
 namespace warpsmith::actors {
 
@@ -21,20 +23,14 @@ namespace warpsmith::actors {
 struct PreparedTask {
   Task task;
   TaskFacts facts;
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(task, facts);
-  }
+  WARPSMITH_RECORD(task, facts)
 };
 
-/// How one trajectory of a task ended: input of the curriculum.
+/// How one trajectory of a task ended; input of the curriculum.
 struct TaskOutcome {
   std::string task_id;
   Outcome outcome;
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(task_id, outcome);
-  }
+  WARPSMITH_RECORD(task_id, outcome)
 };
 
 /// Asks a generator to continue a session. `new_tokens` are the tokens that the generator has not
@@ -46,10 +42,7 @@ struct GenerateCall {
   std::vector<int32_t> new_tokens;
   int32_t credit = 0;  // the stream ends after at most this many tokens
   uint32_t step = 0;   // oldest weights that may sample; error capacity while they are missing
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(session, turn, whole, new_tokens, credit, step);
-  }
+  WARPSMITH_RECORD(session, turn, whole, new_tokens, credit, step)
 };
 
 /// A piece of the stream that answers a GenerateCall. n tokens.
@@ -59,11 +52,8 @@ struct TokenChunk {
   std::vector<int32_t> tokens;               // (n)
   std::vector<float> log_probs;              // (n) as in Segment
   std::vector<PolicyVersion> versions;       // (n)
-  FinishReason finish = FinishReason::none;  // anything else: the last chunk of this turn
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(session, turn, tokens, log_probs, versions, finish);
-  }
+  FinishReason finish = FinishReason::none;  // otherwise this is the turn's last chunk
+  WARPSMITH_RECORD(session, turn, tokens, log_probs, versions, finish)
 };
 
 /// One tool call of the model, for the workspace of its trajectory.
@@ -73,11 +63,8 @@ struct ToolCall {
   std::string name;
   std::map<std::string, std::string> arguments;
   PreparedTask task;    // for a new workspace, if the executor has none yet
-  bool repeat = false;  // it ran in an earlier workspace, and the new one needs it
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(trajectory, turn, name, arguments, task, repeat);
-  }
+  bool repeat = false;  // ran in an earlier workspace and must run again in the new one
+  WARPSMITH_RECORD(trajectory, turn, name, arguments, task, repeat)
 };
 
 /// Either a text for the model, or a frozen submission that a sandbox must judge first.
@@ -88,36 +75,20 @@ struct ToolAnswer {
   bool needs_sandbox = false;
   Submission submission;
   Request request = Request::verify;
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(trajectory, turn, text, needs_sandbox, submission, request);
-  }
+  WARPSMITH_RECORD(trajectory, turn, text, needs_sandbox, submission, request)
 };
 
 /// Asks a sandbox to judge.
 struct EvaluateCall {
   TrajectoryId trajectory = 0;
-  Task task;
-  Submission submission;
-  Request request = Request::final;
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(trajectory, task, submission, request);
-  }
+  uint32_t turn = 0;  // number of the request
+  sandbox::EvaluateRequest request;
+  WARPSMITH_RECORD(trajectory, turn, request)
 };
 
-/// Answer to an EvaluateCall.
-struct EvaluateReply {
-  TrajectoryId trajectory = 0;
-  Judgement judgement;
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(trajectory, judgement);
-  }
-};
-
-/// Answer to a request for admission. Open trajectories that lost their rollout go first: `task` is
-/// then theirs instead of the requested one, and `segments` are their recorded turns.
+/// Answer to a request for admission. Open trajectories that lost their rollout go first: then
+/// `task` is that trajectory's task instead of the requested one, and `segments` are its recorded
+/// turns.
 struct Admission {
   bool granted = false;  // false: nothing more will be admitted in this run
   TrajectoryId trajectory = 0;
@@ -126,20 +97,14 @@ struct Admission {
   bool resumed = false;   // another rollout had it and may have left a session and a workspace
   PolicyVersion version;  // the newest at admission: older weights must not sample for it
   BestSubmission best;    // of the recorded turns
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(granted, trajectory, task, segments, resumed, version, best);
-  }
+  WARPSMITH_RECORD(granted, trajectory, task, segments, resumed, version, best)
 };
 
 /// A trajectory ended with its reward.
 struct Closed {
   TrajectoryId trajectory = 0;
   Outcome outcome;
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(trajectory, outcome);
-  }
+  WARPSMITH_RECORD(trajectory, outcome)
 };
 
 /// A trajectory ended without a reward.
@@ -147,10 +112,7 @@ struct Dropped {
   TrajectoryId trajectory = 0;
   DropReason reason = DropReason::infrastructure;
   std::string detail;
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(trajectory, reason, detail);
-  }
+  WARPSMITH_RECORD(trajectory, reason, detail)
 };
 
 /// A verdict on a submission of a trajectory, for the record.
@@ -159,10 +121,8 @@ struct Judged {
   uint32_t turn = 0;
   bool final = false;
   Verdict verdict;
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(trajectory, turn, final, verdict);
-  }
+  FileSet files;  // of the submission
+  WARPSMITH_RECORD(trajectory, turn, final, verdict, files)
 };
 
 /// One optimiser step, as the learner reports it.
@@ -170,10 +130,7 @@ struct StepDone {
   PolicyVersion version;              // the version that the step made
   std::vector<TrajectoryId> trained;  // whose gradients the step used
   std::map<std::string, double> metrics;
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(version, trained, metrics);
-  }
+  WARPSMITH_RECORD(version, trained, metrics)
 };
 
 /// The conservation law, as numbers: admitted = trained + dropped + in flight.
@@ -185,19 +142,13 @@ struct LedgerCounts {
   uint64_t open = 0;       // in flight; their end was not yet sent to the learner
   uint64_t closed = 0;     // in flight; their end was sent, and no step has used them yet
   bool exhausted = false;  // nothing more will be admitted
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(admitted, trained, dropped, in_flight, open, closed, exhausted);
-  }
+  WARPSMITH_RECORD(admitted, trained, dropped, in_flight, open, closed, exhausted)
 };
 
 /// Newer weights are in the store.
 struct WeightsReady {
   PolicyVersion version;
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(version);
-  }
+  WARPSMITH_RECORD(version)
 };
 
 /// One piece (≤ 8 MiB) of one tensor of a version.
@@ -209,10 +160,7 @@ struct WeightShard {
   uint64_t offset = 0;            // bytes into the tensor
   ByteBuffer bytes;
   uint64_t checksum = 0;  // checksum64 of `bytes`
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(version, index, count, name, shape, offset, bytes, checksum);
-  }
+  WARPSMITH_RECORD(version, index, count, name, shape, offset, bytes, checksum)
 };
 
 /// An actor's answer to a status request.
@@ -224,10 +172,7 @@ struct ActorStatus {
   double alive_s = 0;
   uint64_t queued = 0;  // waiting work, in units of the actor's choice
   std::map<std::string, double> gauges;
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(name, phase, handled, busy_s, alive_s, queued, gauges);
-  }
+  WARPSMITH_RECORD(name, phase, handled, busy_s, alive_s, queued, gauges)
 };
 
 /// Why the run must stop.
@@ -235,10 +180,7 @@ struct FailureReport {
   std::string actor;
   ErrorCode code = ErrorCode::infrastructure;
   std::string message;
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(actor, code, message);
-  }
+  WARPSMITH_RECORD(actor, code, message)
 };
 
 /// Numbers and texts of one source at one moment, by name.
@@ -246,10 +188,7 @@ struct Observation {
   std::string source;
   std::map<std::string, double> values;
   std::map<std::string, std::string> texts;
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(source, values, texts);
-  }
+  WARPSMITH_RECORD(source, values, texts)
 };
 
 /// Something that happened to an actor or a task, for the record.
@@ -257,10 +196,7 @@ struct Event {
   std::string kind;   // "restart", "stop", "give_up", "task_refused", "warning"
   std::string actor;  // label of the actor that it is about
   std::string text;   // the reason
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(kind, actor, text);
-  }
+  WARPSMITH_RECORD(kind, actor, text)
 };
 
 }  // namespace warpsmith::actors

@@ -32,6 +32,7 @@ CAF_ADD_ATOM(warpsmith, warpsmith::atom, progress, "progress")
 CAF_ADD_ATOM(warpsmith, warpsmith::atom, compose, "compose")
 CAF_ADD_TYPE_ID(warpsmith, (warpsmith::Task))
 CAF_ADD_TYPE_ID(warpsmith, (warpsmith::TaskFacts))
+CAF_ADD_TYPE_ID(warpsmith, (warpsmith::Judgement))
 CAF_ADD_TYPE_ID(warpsmith, (warpsmith::Segment))
 CAF_ADD_TYPE_ID(warpsmith, (warpsmith::PolicyVersion))
 CAF_ADD_TYPE_ID(warpsmith, (warpsmith::synthesis::Composition))
@@ -42,7 +43,6 @@ CAF_ADD_TYPE_ID(warpsmith, (warpsmith::actors::TokenChunk))
 CAF_ADD_TYPE_ID(warpsmith, (warpsmith::actors::ToolCall))
 CAF_ADD_TYPE_ID(warpsmith, (warpsmith::actors::ToolAnswer))
 CAF_ADD_TYPE_ID(warpsmith, (warpsmith::actors::EvaluateCall))
-CAF_ADD_TYPE_ID(warpsmith, (warpsmith::actors::EvaluateReply))
 CAF_ADD_TYPE_ID(warpsmith, (warpsmith::actors::Admission))
 CAF_ADD_TYPE_ID(warpsmith, (warpsmith::actors::Closed))
 CAF_ADD_TYPE_ID(warpsmith, (warpsmith::actors::Dropped))
@@ -69,9 +69,9 @@ struct PackedList {
   static constexpr bool holds = (std::is_same_v<T, Records> || ...);
 };
 using Packed =
-    PackedList<Task, TaskFacts, Segment, PolicyVersion, synthesis::Composition, PreparedTask,
-               TaskOutcome, GenerateCall, TokenChunk, ToolCall, ToolAnswer, EvaluateCall,
-               EvaluateReply, Admission, Closed, Dropped, Judged, StepDone, LedgerCounts,
+    PackedList<Task, TaskFacts, Judgement, Segment, PolicyVersion, synthesis::Composition,
+               PreparedTask, TaskOutcome, GenerateCall, TokenChunk, ToolCall, ToolAnswer,
+               EvaluateCall, Admission, Closed, Dropped, Judged, StepDone, LedgerCounts,
                WeightsReady, WeightShard, ActorStatus, FailureReport, Observation, Event>;
 template <class T>
   requires(Packed::holds<T>)

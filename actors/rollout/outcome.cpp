@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "policy/learn/reward.hpp"
-#include "sandbox/workspace/source_hash.hpp"
+#include "runtime/submission.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -31,15 +31,15 @@ Outcome judged_outcome(const Verdict& verdict, const FileSet& files, RewardRule 
   Outcome outcome;
   outcome.reward = policy::reward_of(verdict, rule);
   outcome.verdict = verdict.outcome;
-  outcome.source_hash = sandbox::source_hash(files);
-  outcome.speedup_eager = worst(verdict, &ShapeResult::speedup_eager_ci);
-  outcome.speedup_compile = worst(verdict, &ShapeResult::speedup_compile_ci);
+  outcome.source_hash = source_hash(files);
+  outcome.speedup_eager = worst(verdict, &ShapeResult::speedup_eager_interval);
+  outcome.speedup_compile = worst(verdict, &ShapeResult::speedup_compile_interval);
   return outcome;
 }
 
 double rank_of(const Verdict& verdict) {
   if (!verdict.correct()) return 0;
-  return 1 + std::max(worst(verdict, &ShapeResult::speedup_eager_ci).value_or(0), 0.0);
+  return 1 + std::max(worst(verdict, &ShapeResult::speedup_eager_interval).value_or(0), 0.0);
 }
 
 BestSubmission better_of(BestSubmission best, const Verdict& newer) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pure: the outcome of a trajectory by its last verdict.
+// Pure: the outcome of a trajectory, computed from its last verdict.
 #pragma once
 
-#include "runtime/reward_rule.hpp"
+#include "runtime/config/rollout_config.hpp"
 #include "runtime/submission.hpp"
 #include "runtime/trajectory.hpp"
 #include "runtime/verdict.hpp"

@@ -3,6 +3,7 @@
 // actor sends to the other actors.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -16,14 +17,15 @@
 
 #include "actors/protocol/messages.hpp"
 #include "actors/rollout/transcript.hpp"
-#include "policy/text/chat_turns.hpp"
-#include "runtime/config/agent_config.hpp"
-#include "runtime/parsed_call.hpp"
-#include "runtime/reward_rule.hpp"
+#include "policy/text/chat_format.hpp"
+#include "runtime/config/rollout_config.hpp"
+#include "runtime/describe.hpp"
+#include "runtime/model_turn.hpp"
+#include "runtime/result.hpp"
 
 namespace warpsmith::actors {
 
-/// Where a trajectory stands; the comment says what comes next.
+/// The phase of a trajectory; the comment says what comes next.
 enum class RolloutPhase : uint8_t {
   waiting_for_admission,  // the ledger grants it
   generating,             // a generator streams tokens up to the end of the turn
@@ -35,9 +37,13 @@ enum class RolloutPhase : uint8_t {
   finished,               // nothing: the outcome is sent
   dropped,                // nothing: the reason is sent
 };
-std::string_view to_string(RolloutPhase phase) noexcept;
+constexpr auto names_of(RolloutPhase) {
+  return std::to_array<std::string_view>({"waiting_for_admission", "generating", "rebuilding",
+                                          "running_tool", "judging_tool", "freezing",
+                                          "judging_final", "finished", "dropped"});
+}
 
-/// What all trajectories of a run share.
+/// The settings shared by all trajectories of a run.
 struct RolloutSetup {
   /// The two directions of the tokenizer; special tokens stand for their texts.
   std::function<std::vector<int32_t>(const policy::MarkedText&)> encode;
@@ -47,8 +53,8 @@ struct RolloutSetup {
 
   AnswerForm answer = AnswerForm::calls;  // files: one turn, whose files are written and submitted
   ToolSyntax syntax = ToolSyntax::xml;
-  /// The calls of turn n (of the last entry from there on), whatever was sampled; empty: the
-  /// sampled ones.
+  /// The calls of turn n (later turns use the last entry), regardless of the sampled tokens; empty:
+  /// the sampled calls.
   std::vector<std::vector<ParsedCall>> script;
   int64_t max_turns = 16;
   int64_t max_tokens = 2048;       // of a context, prompt and results included
@@ -61,11 +67,11 @@ struct RolloutSetup {
   double overlong_penalty = 0;  // subtracted from −1 if a limit ended it without a submission
 };
 
-/// A request to a sandbox; its answer must come back with this number.
-struct JudgeCommand {
-  uint32_t request = 0;
-  EvaluateCall call;
-};
+/// The calls of each text of agent.scripted_turns, which a rehearsal with random weights runs.
+/// `invalid_config` names a text that is malformed, has no call, or calls a tool that is not in
+/// agent.tools.
+Result<std::vector<std::vector<ParsedCall>>> scripted_calls(const AgentConfig& agent);
+
 struct ReleaseSession {
   TrajectoryId trajectory = 0;
 };
@@ -75,13 +81,13 @@ struct ReleaseWorkspace {
 
 /// The first three are requests to a generator, a tool executor and a sandbox, the next three
 /// records for the ledger; the last two release the trajectory's session and workspace.
-using RolloutCommand = std::variant<GenerateCall, ToolCall, JudgeCommand, Segment, Closed, Dropped,
+using RolloutCommand = std::variant<GenerateCall, ToolCall, EvaluateCall, Segment, Closed, Dropped,
                                     ReleaseSession, ReleaseWorkspace>;
 using RolloutCommands = std::vector<RolloutCommand>;
 
-/// Every request has a number (the field `turn` of GenerateCall, TokenChunk, ToolCall and
-/// ToolAnswer). At most one request is under way; answers with another number are ignored. Memory
-/// is bounded by `max_tokens`.
+/// Every request has a number (the field `turn` of GenerateCall, TokenChunk, ToolCall,
+/// ToolAnswer and EvaluateCall). At most one request is in flight; answers with another number are
+/// ignored. Memory is bounded by `max_tokens`.
 class RolloutMachine {
  public:
   /// `prompt`: text up to the first sampled token, as `policy::chat_prompt` writes it.
@@ -93,22 +99,24 @@ class RolloutMachine {
   RolloutCommands tokens(const TokenChunk& chunk);
   RolloutCommands tool_answered(const ToolAnswer& answer);
   RolloutCommands judged(uint32_t request, const Judgement& judgement);
-  /// The receiver is gone, failed or late: repeats the request, at most `infra_retries` times.
+  /// Call if the receiver is gone, failed or late: repeats the request, at most `infra_retries`
+  /// times.
   RolloutCommands failed(uint32_t request, const InfraFailure& failure);
-  /// The brain has no answer, and asking again gives none: drops it with that reason.
+  /// Call if the brain has no answer and a retry would not help: drops the trajectory for that
+  /// reason.
   RolloutCommands unanswered(uint32_t request, const std::string& why);
-  /// The receiver had no room: repeats the request. The caller waits in between.
+  /// Call if the receiver had no room: repeats the request. The caller waits before it calls.
   RolloutCommands repeat();
-  /// The executor that held the workspace is gone: rebuilds it before the next call. A request to
-  /// that executor needs `failed` besides.
+  /// Call if the executor with the workspace is gone: rebuilds the workspace before the next call.
+  /// A request in flight to that executor also needs `failed`.
   void workspace_lost() { workspace_gone_ = true; }
-  /// Another generator is asked from now on: the next request has the whole prefix.
+  /// Call when another generator is used from now on: the next request has the whole prefix.
   void session_lost() { seen_ = seen_before_ = 0; }
 
   RolloutPhase phase() const { return phase_; }
   bool over() const { return phase_ == RolloutPhase::finished || phase_ == RolloutPhase::dropped; }
   bool is_using_workspace() const;
-  uint32_t request() const { return request_; }  // number of the request under way
+  uint32_t request() const { return request_; }  // number of the request in flight
   /// Number of the latest turn's segment.
   uint32_t turn() const { return turns_ == 0 ? 0 : turns_ - 1 + contexts_; }
   TrajectoryId id() const { return id_; }
@@ -122,29 +130,29 @@ class RolloutMachine {
 
   // Turns
   RolloutCommands resume(std::span<const Segment> segments);
-  void recall_call(const ParsedCall& call);
-  bool recall(const Segment& segment);
+  void restore_call(const ParsedCall& call);
+  bool restore_turn(const Segment& segment);
   RolloutCommands begin_turn();
   RolloutCommands generate(size_t seen);
   RolloutCommands end_turn(FinishReason finish);
   RolloutCommands observe();
   std::vector<int32_t> results_text() const;
-  std::string fitted(const std::string& result) const;
+  std::string fit_to_budget(const std::string& result) const;
   size_t token_count(const std::string& result) const;
   bool is_complete(std::span<const int32_t> turn) const;
   std::string text_of(std::span<const int32_t> turn) const;
   /// True for a turn that can be answered by results of its calls.
   bool has_calls(std::span<const int32_t> turn) const;
-  /// The calls of the latest counted turn; those that its files stand for if the answer holds
-  /// files.
+  /// The calls of the latest counted turn; if the answer contains files, the calls that they
+  /// represent.
   Result<std::vector<ParsedCall>> calls_in(std::span<const int32_t> turn) const;
 
-  // The context's end (rollout_summary.cpp)
+  // A full context
   bool is_nearly_full(size_t more) const;
-  /// The results with the request for a summary behind the last of them.
+  /// The results, followed by the request for a summary.
   std::vector<int32_t> ask_for_summary();
   bool asks_for_summary(const Segment& segment) const;
-  /// Goes on with the task and the latest turn as its summary.
+  /// Starts a context with the task and the latest turn as its summary.
   RolloutCommands begin_context();
 
   // Tools
@@ -154,7 +162,7 @@ class RolloutMachine {
   RolloutCommands replay();
   ToolCall tool_call(const ParsedCall& call) const;
   RolloutCommands needs_judge(const ToolAnswer& answer);
-  JudgeCommand judge();
+  EvaluateCall judge();
   void keep_if_best(const Verdict& verdict);
   void keep_recorded_best(const ToolAnswer& answer);
   bool has_changed_files() const;
@@ -175,16 +183,16 @@ class RolloutMachine {
   TrajectoryId id_ = 0;
   uint32_t step_ = 0;  // of the weights at admission
   uint32_t request_ = 0;
-  uint32_t failures_ = 0;  // of the request under way, in a row
+  uint32_t failures_ = 0;  // of the request in flight, in a row
   Transcript transcript_;
 
   size_t seen_ = 0;         // tokens that the generator has
-  size_t seen_before_ = 0;  // tokens that it had before the request under way
+  size_t seen_before_ = 0;  // tokens that it had before the request in flight
   int64_t credit_ = 0;      // tokens that it may still sample in this turn
   uint32_t turns_ = 0;      // ended turns
   uint32_t tool_calls_ = 0;
   bool truncated_ = false;
-  bool summarising_ = false;  // the turn under way is a summary
+  bool summarising_ = false;  // the current turn is a summary
   uint32_t contexts_ = 0;     // begun by a summary
 
   std::vector<ParsedCall> calls_;     // of this turn
@@ -194,16 +202,16 @@ class RolloutMachine {
   size_t replayed_ = 0;               // of history_, while rebuilding
   bool workspace_gone_ = false;
   RolloutPhase after_rebuilding_ = RolloutPhase::running_tool;
-  EvaluateCall judged_;               // the latest request to a sandbox
-  std::optional<EvaluateCall> best_;  // the best submission that a tool found correct
+  sandbox::EvaluateRequest judged_;               // the latest request to a sandbox
+  std::optional<sandbox::EvaluateRequest> best_;  // the best submission that a tool found correct
   double best_rank_ = 0;
   BestSubmission recorded_best_;  // of the turns before a resume; the rebuilding finds its files
   bool has_submitted_ = false;    // the last recorded turn did; its verdict was not recorded
   struct Submitted {
-    EvaluateCall call;
+    sandbox::EvaluateRequest request;
     Verdict verdict;
   };
-  /// What the agent submitted, while a better submission before it gets its final verdict.
+  /// The agent's submission, while an earlier and better one gets its final verdict.
   std::optional<Submitted> submitted_;
 };
 

@@ -11,13 +11,13 @@
 
 namespace warpsmith::actors {
 
-/// Segment n holds turn n: sampled tokens, then the results (masked). Segment 0 begins with the
+/// Segment n contains turn n: sampled tokens, then the results (masked). Segment 0 begins with the
 /// prompt.
 class Transcript {
  public:
   /// Appends a prompt or tool results.
   void add_masked(std::span<const int32_t> tokens);
-  /// Goes on with this prompt alone; the tokens before it stay in the segments that were taken.
+  /// Continues with only this prompt; earlier tokens remain in the segments that were taken.
   void begin_context(std::span<const int32_t> prompt);
   /// Appends sampled tokens; throws std::invalid_argument if the chunk's arrays differ in length.
   void add_sampled(const TokenChunk& chunk);

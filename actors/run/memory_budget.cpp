@@ -1,20 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/run/memory_budget.hpp"
 
+#include <algorithm>
+#include <cstdio>
 #include <map>
 #include <string>
 
-#include "actors/generator/generator_settings.hpp"
-#include "actors/learner/learner_settings.hpp"
-#include "actors/run/gpu_sizes.hpp"
+#include "actors/generator/generator.hpp"
+#include "actors/learner/learner.hpp"
 #include "policy/generate/cuda/memory_plan.hpp"
+#include "policy/learn/placement.hpp"
+#include "policy/learn/stages/sft.hpp"
+#include "policy/learn/stages/value.hpp"
+#include "runtime/cuda/driver.hpp"
 
 namespace warpsmith::actors {
 namespace {
 
+/// Overhead of one process on a GPU: contexts, modules and the allocator's rounding.
+constexpr int64_t process_bytes = int64_t{1} << 30;
 constexpr int64_t slot_bytes = process_bytes;  // of each slot's and each composer's worker
 
-/// Sets what an engine takes.
+/// "1.5 GiB".
+std::string gib(int64_t bytes) {
+  char text[32];
+  (void)std::snprintf(text, sizeof text, "%.1f GiB", static_cast<double>(bytes) / (1 << 30));
+  return text;
+}
+
+/// The bytes of each GPU of this machine.
+Result<std::vector<int64_t>> gpu_sizes() {
+  TRY(const auto driver, cuda::Driver::load());
+  TRY(const auto gpus, driver.gpus());
+  std::vector<int64_t> sizes;
+  for (const cuda::Gpu& gpu : gpus) sizes.push_back(gpu.memory_bytes);
+  return sizes;
+}
+
+/// Sets the memory of an engine.
 void add_generator(MemoryBudget& budget, const RunConfig& config,
                    const policy::ModelConfig& model) {
   constexpr int64_t wide = 4;  // bytes of a float32
@@ -40,14 +63,14 @@ struct GpuNeed {
   int64_t total() const { return learner + engines + workers + process_bytes; }
 };
 
-/// Only the first rank keeps prefixes; the others hold earlier weights for a second minibatch only.
+/// Only the first rank keeps prefixes; the others have earlier weights only for a second minibatch.
 int64_t rank_bytes(const LearnerConfig& c, const policy::LearnerMemory& plan, int64_t rank) {
   if (rank == 0) return plan.total();
   return plan.total() - plan.kept - (c.step.minibatches > 1 ? 0 : plan.published);
 }
 
-/// How many of `count` slots or composers are on that GPU, at most.
-int64_t beside(int64_t count, const SandboxConfig& c, int64_t gpu) {
+/// The largest number of `count` slots or composers on that GPU.
+int64_t workers_on(int64_t count, const SandboxConfig& c, int64_t gpu) {
   const bool same = uses_gpus(c) && gpu >= c.first_gpu && gpu < c.first_gpu + c.gpus;
   return same ? (count + c.gpus - 1) / c.gpus : 0;
 }
@@ -70,13 +93,13 @@ std::map<int64_t, GpuNeed> gpu_needs(const RunConfig& c, const MemoryBudget& bud
   }
   for (auto& [gpu, need] : needs) {
     const int64_t workers =
-        beside(c.sandbox.count, c.sandbox, gpu) + beside(c.synthesis.count, c.sandbox, gpu);
+        workers_on(c.sandbox.count, c.sandbox, gpu) + workers_on(c.synthesis.count, c.sandbox, gpu);
     need.workers = workers * slot_bytes;
   }
   return needs;
 }
 
-/// The key that puts the first role there.
+/// The key that places the first role there.
 const char* key_of(const GpuNeed& need) {
   return need.learner > 0 ? "learner.gpu" : "generator.gpu";
 }
@@ -87,7 +110,7 @@ std::string learner_parts(const policy::LearnerMemory& plan, const GpuNeed& need
          gib(need.kept) + ", activations " + gib(plan.activations) + "; ";
 }
 
-/// What can be set so that a learner needs less where lower bounds on its tokens are not enough.
+/// Settings that reduce a learner's memory if lower token limits are not enough.
 std::string parameter_remedies(const LearnerConfig& c) {
   const bool apart = c.critic.kind == CriticKind::separate;
   const bool whole = c.lora.rank == 0;
@@ -102,7 +125,7 @@ std::string parameter_remedies(const LearnerConfig& c) {
   return text + "use a smaller model (model.folder) or a larger GPU";
 }
 
-/// What can be set so that a learner needs less.
+/// Settings that reduce a learner's memory.
 std::string learner_remedies(const RunConfig& c, const GpuNeed& need) {
   std::string text = "lower agent.max_tokens";
   if (need.kept > 0) text += ", learner.max_held";
@@ -113,11 +136,11 @@ std::string learner_remedies(const RunConfig& c, const GpuNeed& need) {
   if (c.learner.critic.kind == CriticKind::separate) {
     text += ", set learner.critic.kind = \"shared\"";
   }
-  if (need.engines > 0) text += ", or give the generator a GPU of its own (generator.gpu)";
+  if (need.engines > 0) text += ", or give the generator a separate GPU (generator.gpu)";
   return text;
 }
 
-/// What can be set so that the `excess` bytes of a GPU without a learner are not needed.
+/// Settings that save the `excess` bytes on a GPU without a learner.
 std::string generator_remedies(const RunConfig& c, const MemoryBudget& budget, int64_t excess) {
   const int64_t each = c.generator.count * budget.cache_token;
   const int64_t tokens = c.generator.cache_tokens - (excess + each - 1) / each;
@@ -138,6 +161,28 @@ std::string remedy(const RunConfig& c, const MemoryBudget& budget, const GpuNeed
   const bool is_enough = need.kept >= c.learner.max_held_bytes && held >= 1 << 20;
   if (is_enough) return "lower learner.max_held to at most " + gib(held);
   return learner_remedies(c, need);
+}
+
+/// Tokens of the longest pass: whole batches may be smaller than a pack, a conversation larger.
+int64_t longest_pack(const RunConfig& c) {
+  if (c.run.stage == Stage::value) {
+    const int64_t pack = std::min(policy::ValueStage::pack_tokens, c.value.batch_tokens);
+    return std::max(pack, c.agent.max_tokens);
+  }
+  const int64_t pack =
+      std::min(policy::SftStage::pack_tokens(c.learner.device), c.sft.batch_tokens);
+  return std::max(pack, c.sft.context);
+}
+
+bool has_critic_apart(const RunConfig& c) {
+  return c.run.stage == Stage::value && c.learner.critic.kind == CriticKind::separate;
+}
+
+std::string data_remedies(const RunConfig& c, int64_t parameters, int64_t size) {
+  if (parameters + process_bytes <= size) return data_stage_remedies(c);
+  return std::string("the parameters alone do not fit: ") +
+         (has_critic_apart(c) ? "set learner.critic.kind = \"shared\", or " : "") +
+         "use a smaller model or another GPU";
 }
 
 }  // namespace
@@ -176,6 +221,45 @@ Result<void> check_gpus_here(const RunConfig& config, const MemoryBudget& budget
   if (sizes) return check_gpus(config, budget, *sizes);
   return fail(std::string(key) + ": expected \"cpu\" where no GPU is usable, got \"cuda\"",
               sizes.error());
+}
+
+std::string data_stage_remedies(const RunConfig& c) {
+  const bool value = c.run.stage == Stage::value;
+  std::string text = value ? "lower agent.max_tokens" : "lower sft.context and sft.batch_tokens";
+  if (c.learner.device == ComputeDevice::cuda && !c.learner.offloads(Offload::layer_inputs)) {
+    text += ", or add \"layer_inputs\" to learner.offload";
+  }
+  return text + (has_critic_apart(c) ? ", or set learner.critic.kind = \"shared\"" : "");
+}
+
+policy::DataStageMemory data_stage_memory(const RunConfig& config,
+                                          const policy::ModelConfig& model) {
+  const int64_t pack = longest_pack(config);
+  return config.run.stage == Stage::value
+             ? policy::plan_critic_fitting(model, config.learner, pack)
+             : policy::plan_policy_fitting(model, config.learner, pack);
+}
+
+Result<void> check_data_gpu(const RunConfig& config, const policy::DataStageMemory& plan,
+                            const std::vector<int64_t>& sizes) {
+  if (config.learner.device == ComputeDevice::cpu) return {};
+  const int64_t size = sizes.at(static_cast<size_t>(config.learner.gpu));
+  const int64_t needed = plan.total() + process_bytes;
+  if (needed <= size) return {};
+  return fail(ErrorCode::capacity,
+              "learner.gpu: GPU " + std::to_string(config.learner.gpu) + " has " + gib(size) +
+                  ", and the stage needs " + gib(needed) +
+                  " of it (parameters with gradients and moments " + gib(plan.parameters) +
+                  ", activations of " + std::to_string(longest_pack(config)) + " tokens " +
+                  gib(plan.activations) + "; driver " + gib(process_bytes) +
+                  "): " + data_remedies(config, plan.parameters, size));
+}
+
+Result<void> check_data_gpu_here(const RunConfig& config, const policy::DataStageMemory& plan) {
+  TRY_VOID(policy::check_placement(config.learner));
+  if (config.learner.device == ComputeDevice::cpu) return {};
+  TRY(const auto sizes, gpu_sizes());
+  return check_data_gpu(config, plan, sizes);
 }
 
 }  // namespace warpsmith::actors

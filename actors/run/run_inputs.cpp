@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "actors/brain/brain_settings.hpp"
-#include "actors/composer/composer_settings.hpp"
-#include "actors/rollout/scripted_turns.hpp"
-#include "actors/run/chat_frame.hpp"
+#include "actors/brain/brain.hpp"
+#include "actors/composer/composer.hpp"
+#include "actors/rollout/rollout_machine.hpp"
+#include "actors/run/model_text.hpp"
 #include "policy/format/hf_folder.hpp"
 #include "policy/format/tokenizer_json.hpp"
 #include "policy/generate/cuda/cuda_engine.hpp"
@@ -15,7 +15,8 @@
 #include "runtime/environment.hpp"
 #include "runtime/log.hpp"
 #include "runtime/run/durable_file.hpp"
-#include "sandbox/contract/registry.hpp"
+#include "runtime/run/run_queries.hpp"
+#include "sandbox/contract/contract.hpp"
 #include "synthesis/task_source.hpp"
 
 namespace warpsmith::actors {
@@ -37,7 +38,7 @@ Result<void> check_vocabulary(const policy::ModelConfig& model, const policy::To
                                            std::to_string(model.vocab));
 }
 
-/// A model gives no error beyond the positions that it was trained on, only bad tokens.
+/// Beyond the positions that it was trained on, a model does not fail but samples bad tokens.
 Result<void> check_positions(const RunConfig& config, const policy::ModelConfig& model,
                              const std::filesystem::path& folder) {
   if (config.agent.max_tokens <= model.max_positions) return {};
@@ -47,7 +48,7 @@ Result<void> check_positions(const RunConfig& config, const policy::ModelConfig&
                   "), got " + std::to_string(config.agent.max_tokens));
 }
 
-/// Fails at the start of a run, before its first generator would.
+/// Fails at the start of a run, before the first generator would.
 Result<void> check_generator(const GeneratorConfig& c) {
   if (c.device == ComputeDevice::cpu || policy::cuda_engine_is_built()) return {};
   return fail(ErrorCode::unsupported,
@@ -56,16 +57,57 @@ Result<void> check_generator(const GeneratorConfig& c) {
 }
 
 Result<void> add_tokenizer(RunInputs& inputs, const std::filesystem::path& folder) {
-  auto tokenizer = policy::read_tokenizer(folder);
-  if (!tokenizer) return tl::unexpected(std::move(tokenizer.error()));
-  if (auto fits = check_vocabulary(inputs.model, *tokenizer, folder); !fits) return fits;
-  auto frame = chat_frame(inputs.config.agent, *tokenizer, folder);
-  if (!frame) return tl::unexpected(std::move(frame.error()));
-  end_turns_by(*frame, *tokenizer, inputs.model);
+  TRY(auto tokenizer, policy::read_tokenizer(folder));
+  TRY_VOID(check_vocabulary(inputs.model, tokenizer, folder));
+  TRY(auto frame, chat_frame(inputs.config.agent, tokenizer, folder));
+  end_turns_by(frame, tokenizer, inputs.model);
   inputs.stop_tokens.assign(inputs.model.eos_tokens.begin(), inputs.model.eos_tokens.end());
-  inputs.frame = std::move(*frame);
-  inputs.tokenizer = std::make_shared<const policy::Tokenizer>(std::move(*tokenizer));
+  inputs.frame = std::move(frame);
+  inputs.tokenizer = std::make_shared<const policy::Tokenizer>(std::move(tokenizer));
   return {};
+}
+
+/// A checkpoint always has weights, even if the run began with random ones.
+bool begins_random(const RunConfig& config, const std::filesystem::path& folder) {
+  return config.model.weights == InitialWeights::random && folder == config.model.folder;
+}
+
+Result<void> read_model(RunInputs& inputs, const std::filesystem::path& folder) {
+  if (begins_random(inputs.config, folder)) {
+    TRY(auto shape, policy::read_hf_config(folder));
+    inputs.model = std::move(shape);
+    return {};
+  }
+  TRY(auto model, policy::load_hf_model(folder));
+  inputs.model = model.config();
+  inputs.weights = model.weights();
+  return {};
+}
+
+/// The model that samples.
+Result<void> add_model(RunInputs& inputs, const std::filesystem::path& folder) {
+  TRY_VOID(check_generator(inputs.config.generator));
+  TRY_VOID(scripted_calls(inputs.config.agent));
+  TRY_VOID(read_model(inputs, folder));
+  TRY_VOID(add_tokenizer(inputs, folder));
+  TRY_VOID(policy::check_lora(inputs.config.learner.lora, inputs.model));
+  return check_positions(inputs.config, inputs.model, folder);
+}
+
+/// With a brain, the model folder only determines the tokens in which trajectories are recorded.
+Result<void> add_brain(RunInputs& inputs, const std::filesystem::path& folder) {
+  TRY(auto model, policy::read_hf_config(folder));
+  inputs.model = std::move(model);
+  TRY_VOID(add_tokenizer(inputs, folder));
+  return check_brain(inputs.config, {inputs.tokenizer, inputs.frame, inputs.stop_tokens});
+}
+
+void add_row(RunHistory& history, TrajectoryRow row) {
+  if (row.drop_reason) return;
+  ++history.kept[row.task_hash];
+  if (!row.outcome) return;
+  row.outcome->source_hash.clear();
+  history.outcomes[row.task_hash].push_back(std::move(*row.outcome));
 }
 
 }  // namespace
@@ -76,7 +118,7 @@ Result<void> check_trainable(const RunConfig& config) {
     return fail(ErrorCode::invalid_config,
                 "run.stage = \"" + std::string{to_string(config.run.stage)} +
                     "\" trains by PPO, which needs the log-probability of every token, and a "
-                    "[brain] gives none; with [brain], set run.stage to \"collect\" and learn "
+                    "[brain] returns none; with [brain], set run.stage to \"collect\" and learn "
                     "from its trajectories by \"rft\", or use `eval`; in a chain, write the table "
                     "as [stage.collect.brain]");
   }
@@ -92,48 +134,6 @@ Result<void> check_trainable(const RunConfig& config) {
                   ": the ratios of the loss are of the whole distribution; only `eval` can sample "
                   "from a part of it");
 }
-
-namespace {
-
-/// A checkpoint has weights, whatever the run began with.
-bool begins_random(const RunConfig& config, const std::filesystem::path& folder) {
-  return config.model.weights == InitialWeights::random && folder == config.model.folder;
-}
-
-Result<void> read_model(RunInputs& inputs, const std::filesystem::path& folder) {
-  if (begins_random(inputs.config, folder)) {
-    auto shape = policy::read_hf_config(folder);
-    if (!shape) return tl::unexpected(std::move(shape.error()));
-    inputs.model = std::move(*shape);
-    return {};
-  }
-  auto model = policy::load_hf_model(folder);
-  if (!model) return tl::unexpected(std::move(model.error()));
-  inputs.model = model->config();
-  inputs.weights = model->weights();
-  return {};
-}
-
-/// The model that samples.
-Result<void> add_model(RunInputs& inputs, const std::filesystem::path& folder) {
-  if (auto fits = check_generator(inputs.config.generator); !fits) return fits;
-  if (auto good = scripted_calls(inputs.config.agent); !good) return tl::unexpected(good.error());
-  if (auto read = read_model(inputs, folder); !read) return read;
-  if (auto added = add_tokenizer(inputs, folder); !added) return added;
-  if (auto fits = policy::check_lora(inputs.config.learner.lora, inputs.model); !fits) return fits;
-  return check_positions(inputs.config, inputs.model, folder);
-}
-
-/// With a brain the model folder only says in which tokens trajectories are recorded.
-Result<void> add_brain(RunInputs& inputs, const std::filesystem::path& folder) {
-  auto model = policy::read_hf_config(folder);
-  if (!model) return tl::unexpected(std::move(model.error()));
-  inputs.model = std::move(*model);
-  if (auto added = add_tokenizer(inputs, folder); !added) return added;
-  return check_brain(inputs.config, {inputs.tokenizer, inputs.frame, inputs.stop_tokens});
-}
-
-}  // namespace
 
 Result<void> check_held_out(const RunInputs& inputs) {
   const auto held_out = synthesis::find_tasks(inputs.config.synthesis.held_out);
@@ -161,13 +161,11 @@ Result<RunInputs> load_inputs(const RunConfig& config, const std::filesystem::pa
   const auto added =
       has_brain(config.brain) ? add_brain(inputs, model_folder) : add_model(inputs, model_folder);
   if (!added) return tl::unexpected(added.error());
-  auto skill = read_skill(config.sandbox.contract);
-  if (!skill) return tl::unexpected(std::move(skill.error()));
-  auto tasks = synthesis::load_tasks(config.synthesis.tasks);
-  if (!tasks) return tl::unexpected(std::move(tasks.error()));
-  inputs.skill = std::move(*skill);
+  TRY(auto skill, read_skill(config.sandbox.contract));
+  TRY(auto tasks, synthesis::load_tasks(config.synthesis.tasks));
+  inputs.skill = std::move(skill);
   inputs.python = python_interpreter().string();
-  inputs.tasks = std::move(*tasks);
+  inputs.tasks = std::move(tasks);
   return inputs;
 }
 
@@ -181,9 +179,8 @@ void add_random_weights(RunInputs& inputs) {
 Result<void> add_critic(RunInputs& inputs) {
   const CriticConfig& c = inputs.config.learner.critic;
   if (c.folder.empty()) return {};
-  auto critic = policy::read_critic(c.folder, inputs.model, c);
-  if (!critic) return tl::unexpected(std::move(critic.error()));
-  inputs.critic = std::make_shared<const policy::CriticWeights>(std::move(*critic));
+  TRY(auto critic, policy::read_critic(c.folder, inputs.model, c));
+  inputs.critic = std::make_shared<const policy::CriticWeights>(std::move(critic));
   return {};
 }
 
@@ -200,6 +197,39 @@ std::shared_ptr<const RunInputs> with_session(RunInputs inputs, const RunSession
   inputs.paths = session.folder.paths();
   inputs.scratch = inputs.paths.folder / "scratch";
   return std::make_shared<const RunInputs>(std::move(inputs));
+}
+
+Result<RunHistory> read_run_history(RunDatabase& db) {
+  RunHistory history;
+  constexpr TrajectoryId batch = 4096;
+  for (TrajectoryId first = 1;; first += batch) {
+    TRY(auto rows, trajectory_rows(db, first, first + batch - 1));
+    for (TrajectoryRow& row : rows) add_row(history, std::move(row));
+    if (rows.size() < batch) return history;
+  }
+}
+
+void plan_samples(RunInputs& inputs, int64_t samples, const RunHistory& history,
+                  uint64_t admitted) {
+  const auto wanted = static_cast<uint64_t>(samples);
+  uint64_t more = 0;
+  inputs.missing.emplace();
+  for (const Task& task : inputs.tasks) {
+    const auto found = history.kept.find(task.content_hash);
+    const uint64_t have = found == history.kept.end() ? 0 : found->second;
+    more += (*inputs.missing)[task.id] = wanted - std::min(have, wanted);
+  }
+  inputs.admitted_before = admitted;
+  inputs.config.run.trajectories = static_cast<int64_t>(admitted + more);
+}
+
+Result<void> add_history(RunInputs& inputs, LedgerStore& store) {
+  TRY(auto history, read_run_history(store.database()));
+  if (inputs.config.run.stage == Stage::collect) {
+    plan_samples(inputs, inputs.config.collect.samples, history, store.counts().admitted);
+  }
+  inputs.history = std::make_shared<const OutcomesByTask>(std::move(history.outcomes));
+  return {};
 }
 
 }  // namespace warpsmith::actors

@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is read before the first actor of a run starts. Nothing changes it while they run.
+// The inputs read before the first actor of a run starts, including what the run recorded before a
+// resume. Constant while the actors run.
 #pragma once
 
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "actors/base/end_request.hpp"
+#include "actors/ledger/ledger_store.hpp"
 #include "actors/rollout/rollout.hpp"
 #include "actors/run/run_session.hpp"
 #include "actors/synthesis/synthesis.hpp"
 #include "policy/learn/critic_folder.hpp"
 #include "policy/model/config.hpp"
 #include "policy/model/weights.hpp"
-#include "policy/text/chat_turns.hpp"
+#include "policy/text/chat_format.hpp"
 #include "policy/text/tokenizer.hpp"
 #include "runtime/config/run_config.hpp"
-#include "sandbox/service/end_switch.hpp"
+#include "sandbox/service/client.hpp"
 
 namespace warpsmith::actors {
 
@@ -43,9 +47,9 @@ struct RunInputs {
   std::optional<std::map<std::string, uint64_t>> missing;
   uint64_t admitted_before = 0;
   std::shared_ptr<const OutcomesByTask> history;  // of a resumed run, for its curriculum
-  /// Thrown at the end of the run: evaluations under way end at once.
+  /// Set at the end of the run: evaluations in flight end at once.
   std::shared_ptr<sandbox::EndSwitch> ender = std::make_shared<sandbox::EndSwitch>();
-  /// A brain's way to ask for the end of the run.
+  /// Lets a brain ask for the end of the run.
   std::shared_ptr<EndRequest> end = std::make_shared<EndRequest>();
   JudgedSubmission judged;  // see RolloutSettings
 };
@@ -56,14 +60,14 @@ Result<void> check_trainable(const RunConfig& config);
 /// Refuses a held-out task with the same content as a task of the run; the error names both files.
 Result<void> check_held_out(const RunInputs& inputs);
 
-/// Refuses a configuration whose trajectories do not show what the policy can do.
+/// Refuses an evaluation whose trajectories would not measure the policy.
 Result<void> check_evaluable(const RunConfig& config);
 
 /// Reads model, tokenizer, skill and tasks; every error names its file. The session's fields stay
 /// empty, and so do the weights of a start with model.weights = "random".
 Result<RunInputs> load_inputs(const RunConfig& config, const std::filesystem::path& model_folder);
 
-/// Draws the weights that `load_inputs` left out.
+/// Draws the weights that `load_inputs` did not read.
 void add_random_weights(RunInputs& inputs);
 
 /// Reads the critic that `learner.critic.folder` names, if it does; the error names the file.
@@ -71,5 +75,22 @@ Result<void> add_critic(RunInputs& inputs);
 
 /// The inputs of a run whose folder is open.
 std::shared_ptr<const RunInputs> with_session(RunInputs inputs, const RunSession& session);
+
+/// A run's records of its tasks from before a resume. Tasks are identified by the hash of their
+/// content, so a task whose text has changed has no history.
+struct RunHistory {
+  OutcomesByTask outcomes;               // in order of admission, without submission hashes
+  std::map<std::string, uint64_t> kept;  // by content hash: trajectories that were not dropped
+};
+
+Result<RunHistory> read_run_history(RunDatabase& db);
+
+/// Plans the samples of each task that the run still lacks (`samples` minus existing ones), and no
+/// other trajectory. `admitted`: trajectories of the run up to now.
+void plan_samples(RunInputs& inputs, int64_t samples, const RunHistory& history, uint64_t admitted);
+
+/// Continues a run that trains or collects: the curriculum gets the recorded outcomes, and a
+/// collection samples what is missing.
+Result<void> add_history(RunInputs& inputs, LedgerStore& store);
 
 }  // namespace warpsmith::actors

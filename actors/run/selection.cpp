@@ -4,44 +4,104 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <utility>
 
-#include "actors/run/turn_facts.hpp"
+#include "actors/rollout/outcome.hpp"
+#include "actors/run/model_text.hpp"
 #include "policy/learn/losses.hpp"
+#include "policy/learn/stages/rejection.hpp"
+#include "policy/text/fenced_files.hpp"
+#include "policy/text/tool_call_grammar.hpp"
 #include "runtime/log.hpp"
+#include "runtime/run/run_database.hpp"
 #include "runtime/run/trajectory_reader.hpp"
+#include "runtime/trajectory.hpp"
+#include "sandbox/workspace/tool_schemas.hpp"
 
 namespace warpsmith::actors {
 namespace {
 
 namespace fs = std::filesystem;
+using Tools = std::vector<ToolSchema>;
+
+/// The sampled text of a turn, without the token that ended it.
+struct SampledText {
+  std::string text;
+  bool whole = false;  // a token ended it; else a limit cut it
+};
+
+void add_calls(const SampledText& turn, const TextModel& text, const Tools& offered,
+               policy::TurnFacts& facts) {
+  std::vector<ParsedCall> calls;
+  if (text.agent.answer == AnswerForm::files) {
+    calls = policy::calls_of_files(policy::fenced_files(turn.text));
+  } else {
+    auto parsed = policy::parse_turn(turn.text, text.agent.syntax);
+    facts.invalid = !turn.whole || !parsed;
+    if (parsed) calls = std::move(parsed->calls);
+  }
+  for (ParsedCall& call : calls) {
+    facts.invalid = facts.invalid || !sandbox::check_call(call, offered);
+    if (call.name == "bash_output") continue;  // waiting for a job is not a repetition
+    const bool edits = sandbox::changes_files(call);
+    facts.calls.push_back({std::move(call), edits});
+  }
+}
+
+SampledText sampled_text(const Segment& segment, const TextModel& text) {
+  std::vector<int32_t> sampled;
+  for (size_t i = 0; i < segment.size(); ++i) {
+    if (segment.action_mask[i] != 0) sampled.push_back(segment.tokens[i]);
+  }
+  const bool whole = !sampled.empty() &&
+                     std::ranges::find(text.stop_tokens, sampled.back()) != text.stop_tokens.end();
+  if (whole) sampled.pop_back();
+  return {text.tokenizer->decode(sampled), whole};
+}
+
+/// The actions of a recorded trajectory's turns, parsed as in the rollout with the agent's tools.
+policy::TrajectoryFacts facts_of(const Trajectory& trajectory, std::span<const VerdictRow> verdicts,
+                                 const TextModel& text) {
+  const Tools offered = sandbox::tools_named(text.agent.tools).value_or(sandbox::all_tools());
+  policy::TrajectoryFacts facts{.task_id = trajectory.task_id, .reward = trajectory.outcome.reward};
+  for (const Segment& segment : trajectory.segments) {
+    policy::TurnFacts turn;
+    add_calls(sampled_text(segment, text), text, offered, turn);
+    for (const VerdictRow& row : verdicts) {
+      if (row.turn != segment.number) continue;
+      turn.verdict = std::max(turn.verdict.value_or(0), rank_of(row.verdict));
+    }
+    facts.tokens += static_cast<int64_t>(segment.size());
+    facts.turns.push_back(std::move(turn));
+  }
+  return facts;
+}
+
 using Runs = std::vector<fs::path>;
 
-/// A run whose trajectories fit the model that learns from them.
+/// A run whose trajectories match the model that learns from them.
 struct Source {
   TrajectoryReader reader;
   TextModel text;
 };
 
 Result<Source> open_source(const fs::path& run, const TextModel& learner) {
-  auto reader = TrajectoryReader::open({run});
-  if (!reader) return tl::unexpected(std::move(reader.error()));
-  auto text = text_model_of_run({run});
-  if (!text) return tl::unexpected(std::move(text.error()));
-  if (auto same = check_same_text(learner, *text, {run}); !same)
-    return tl::unexpected(same.error());
-  return Source{std::move(*reader), std::move(*text)};
+  TRY(auto reader, TrajectoryReader::open({run}));
+  TRY(auto text, text_model_of_run({run}));
+  TRY_VOID(check_same_text(learner, text, {run}));
+  return Source{std::move(reader), std::move(text)};
 }
 
-/// PPO compares probabilities, and a brain gives none.
+/// PPO compares probabilities, and a brain returns none.
 Result<void> check_log_probs(const fs::path& run) {
-  const auto config = load_run_config(RunPaths{run}.config(), {});
-  if (!config) return tl::unexpected(config.error());
-  if (!has_brain(config->brain)) return {};
-  return fail(ErrorCode::invalid_config,
-              "value.runs: the tokens of " + run.string() +
-                  " have no log-probabilities, since a [brain] gave them; they serve rft and eval. "
-                  "For the critic, name runs that the model sampled");
+  TRY(const auto config, load_run_config(RunPaths{run}.config(), {}));
+  if (!has_brain(config.brain)) return {};
+  return fail(
+      ErrorCode::invalid_config,
+      "value.runs: the tokens of " + run.string() +
+          " have no log-probabilities, since a [brain] wrote them; use them for rft and eval. "
+          "For the critic, name runs that the model sampled");
 }
 
 enum class Use : uint8_t { rft, value };
@@ -58,15 +118,12 @@ Result<std::vector<Source>> open_sources(const RunConfig& config, Use use) {
                 std::string{use == Use::value ? "value.runs" : "rft.runs"} +
                     ": expected at least one run folder with trajectories, got none");
   }
-  const auto learner = read_text_model(config);
-  if (!learner) return tl::unexpected(learner.error());
+  TRY(const auto learner, read_text_model(config));
   std::vector<Source> sources;
   for (const fs::path& run : runs) {
-    auto source = open_source(run, *learner);
-    if (!source) return tl::unexpected(std::move(source.error()));
-    const auto usable = use == Use::value ? check_log_probs(run) : Result<void>{};
-    if (!usable) return tl::unexpected(usable.error());
-    sources.push_back(std::move(*source));
+    TRY(auto source, open_source(run, learner));
+    TRY_VOID(use == Use::value ? check_log_probs(run) : Result<void>{});
+    sources.push_back(std::move(source));
   }
   return sources;
 }
@@ -84,8 +141,8 @@ bool has_one_context(const Trajectory& trajectory) {
   });
 }
 
-/// Puts a trajectory whose record is damaged or lost among the rejected ones. Any other failure may
-/// pass, so it is the result.
+/// Rejects a trajectory whose record is damaged or lost. Any other failure may be transient, so it
+/// is returned.
 Result<void> reject_unreadable(const Error& error, TrajectoryId id, SourceSelection& selection) {
   const bool lasts = error.code == ErrorCode::corrupt || error.code == ErrorCode::not_found;
   if (!lasts) return tl::unexpected(error);
@@ -101,11 +158,9 @@ struct Recorded {
 };
 
 Result<Recorded> load_recorded(TrajectoryReader& reader, TrajectoryId id) {
-  auto whole = reader.load(id);
-  if (!whole) return tl::unexpected(std::move(whole.error()));
-  auto verdicts = reader.verdicts(id);
-  if (!verdicts) return tl::unexpected(std::move(verdicts.error()));
-  return Recorded{std::move(*whole), std::move(*verdicts)};
+  TRY(auto whole, reader.load(id));
+  TRY(auto verdicts, reader.verdicts(id));
+  return Recorded{std::move(whole), std::move(verdicts)};
 }
 
 /// The trajectory as one sequence; `corrupt` if its segments do not join.
@@ -121,22 +176,18 @@ Result<policy::HeldTrajectory> joined(const Trajectory& trajectory) {
 }
 
 Result<policy::HeldTrajectory> load_joined(TrajectoryReader& reader, TrajectoryId id) {
-  const auto whole = reader.load(id);
-  if (!whole) return tl::unexpected(whole.error());
-  return joined(*whole);
+  TRY(const auto whole, reader.load(id));
+  return joined(whole);
 }
 
 Result<void> add_candidates(Source& source, SourceSelection& selection,
                             std::vector<Candidate>& candidates,
                             std::vector<policy::TrajectoryFacts>& facts, size_t index) {
-  const auto rows = source.reader.closed();
-  if (!rows) return tl::unexpected(rows.error());
-  for (const TrajectoryRow& row : *rows) {
+  TRY(const auto rows, source.reader.closed());
+  for (const TrajectoryRow& row : rows) {
     const auto one = load_recorded(source.reader, row.id);
     if (!one) {
-      if (auto counted = reject_unreadable(one.error(), row.id, selection); !counted) {
-        return counted;
-      }
+      TRY_VOID(reject_unreadable(one.error(), row.id, selection));
       continue;
     }
     if (!has_one_context(one->whole)) {
@@ -166,7 +217,7 @@ Result<Trajectory> load_kept(TrajectoryReader& reader, TrajectoryId id) {
   return fail("a trajectory that this run was learning from", trajectory.error());
 }
 
-/// Turns whose tokens have no loss although their trajectory is kept.
+/// Turns of kept trajectories whose tokens have no loss.
 size_t silenced_in(const policy::TrajectoryFacts& facts) {
   return static_cast<size_t>(std::ranges::count_if(
       facts.turns, [](const policy::TurnFacts& turn) { return turn.invalid; }));
@@ -189,15 +240,13 @@ policy::Conversation conversation_of(const Trajectory& trajectory,
 }  // namespace
 
 Result<Selection> select_for_rft(const RunConfig& config) {
-  auto sources = open_sources(config, Use::rft);
-  if (!sources) return tl::unexpected(std::move(sources.error()));
+  TRY(auto sources, open_sources(config, Use::rft));
   std::vector<Candidate> candidates;
   std::vector<policy::TrajectoryFacts> facts;
   Selection selection;
-  for (size_t i = 0; i < sources->size(); ++i) {
+  for (size_t i = 0; i < sources.size(); ++i) {
     selection.push_back({fs::absolute(config.rft.runs[i]), {}, {}});
-    auto added = add_candidates((*sources)[i], selection.back(), candidates, facts, i);
-    if (!added) return tl::unexpected(std::move(added.error()));
+    TRY_VOID(add_candidates(sources[i], selection.back(), candidates, facts, i));
   }
   const auto results = policy::reject(facts, config.rft, config.sft.context);
   for (size_t i = 0; i < candidates.size(); ++i) {
@@ -210,18 +259,15 @@ Result<Selection> select_for_rft(const RunConfig& config) {
 }
 
 Result<Selection> select_for_value(const RunConfig& config) {
-  auto sources = open_sources(config, Use::value);
-  if (!sources) return tl::unexpected(std::move(sources.error()));
+  TRY(auto sources, open_sources(config, Use::value));
   Selection selection;
-  for (size_t i = 0; i < sources->size(); ++i) {
-    const auto rows = (*sources)[i].reader.closed();
-    if (!rows) return tl::unexpected(rows.error());
+  for (size_t i = 0; i < sources.size(); ++i) {
+    TRY(const auto rows, sources[i].reader.closed());
     SourceSelection one{fs::absolute(config.value.runs[i]), {}, {}};
-    for (const TrajectoryRow& row : *rows) {
-      const auto held = load_joined((*sources)[i].reader, row.id);
+    for (const TrajectoryRow& row : rows) {
+      const auto held = load_joined(sources[i].reader, row.id);
       if (held) one.kept.push_back(row.id);
-      const auto counted = held ? Result<void>{} : reject_unreadable(held.error(), row.id, one);
-      if (!counted) return tl::unexpected(counted.error());
+      TRY_VOID(held ? Result<void>{} : reject_unreadable(held.error(), row.id, one));
     }
     selection.push_back(std::move(one));
   }
@@ -285,16 +331,13 @@ Result<Selection> selection_from_json(std::string_view text) {
 
 Result<std::vector<policy::Conversation>> conversations_of(const Selection& selection,
                                                            const RunConfig& config) {
-  const auto learner = read_text_model(config);
-  if (!learner) return tl::unexpected(learner.error());
+  TRY(const auto learner, read_text_model(config));
   std::vector<policy::Conversation> conversations;
   for (const SourceSelection& one : selection) {
-    auto source = open_source(one.run, *learner);
-    if (!source) return tl::unexpected(std::move(source.error()));
+    TRY(auto source, open_source(one.run, learner));
     for (const TrajectoryId id : one.kept) {
-      const auto whole = load_kept(source->reader, id);
-      if (!whole) return tl::unexpected(whole.error());
-      conversations.push_back(conversation_of(*whole, facts_of(*whole, {}, source->text)));
+      TRY(const auto whole, load_kept(source.reader, id));
+      conversations.push_back(conversation_of(whole, facts_of(whole, {}, source.text)));
     }
   }
   return conversations;
@@ -304,16 +347,14 @@ Result<std::vector<policy::ValueExample>> examples_of(const Selection& selection
                                                       const RunConfig& config) {
   std::vector<policy::ValueExample> examples;
   for (const SourceSelection& one : selection) {
-    auto reader = TrajectoryReader::open({one.run});
-    if (!reader) return tl::unexpected(std::move(reader.error()));
+    TRY(auto reader, TrajectoryReader::open({one.run}));
     for (const TrajectoryId id : one.kept) {
-      const auto whole = load_kept(*reader, id);
-      if (!whole) return tl::unexpected(whole.error());
-      auto held = joined(*whole);
+      TRY(const auto whole, load_kept(reader, id));
+      auto held = joined(whole);
       if (!held) return fail(one.run.string(), held.error());
       const double penalty =
           policy::overlong_penalty(held->action_tokens(), config.learner.overlong);
-      examples.push_back({std::move(*held), whole->outcome.reward + penalty});
+      examples.push_back({std::move(*held), whole.outcome.reward + penalty});
     }
   }
   return examples;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The collected trajectories that a stage learns from, and why the others are left out. A stage
-// stores it, so that a resume learns from the same ones although a run in progress has more by
-// then.
+// stores its selection, so that a resume learns from the same ones even if a run in progress has
+// more by then.
 #pragma once
 
 #include <filesystem>
@@ -32,8 +32,8 @@ Result<Selection> select_for_rft(const RunConfig& config);
 /// All closed trajectories of `config.value.runs`.
 Result<Selection> select_for_value(const RunConfig& config);
 
-/// Fails as the two above do for the runs that the stage of `config` names; names none: succeeds,
-/// since a stage before it may still collect.
+/// Checks the runs that the stage of `config` names, as the two above do. Succeeds if it names
+/// none, since an earlier stage may still collect.
 Result<void> check_sources(const RunConfig& config);
 
 /// The number kept, and the text "12 kept; rejected: reward 30, stalled 2; 3 turns without loss".
@@ -45,7 +45,7 @@ std::string to_json(const Selection& selection);
 Result<Selection> selection_from_json(std::string_view text);
 
 /// The kept trajectories for supervised learning: the loss is on sampled tokens only, without those
-/// of turns with an invalid call. `rft.invalid_calls` decides alone which trajectories are kept.
+/// of turns with an invalid call. Only `rft.invalid_calls` decides which trajectories are kept.
 Result<std::vector<policy::Conversation>> conversations_of(const Selection& selection,
                                                            const RunConfig& config);
 

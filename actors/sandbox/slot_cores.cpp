@@ -30,7 +30,8 @@ std::string text_of(const std::vector<int>& cores) {
   return text;
 }
 
-/// The tensor library keeps its threads, so they move too. One that ends meanwhile does not matter.
+/// The tensor library keeps its threads, so they move too. A thread that ends meanwhile can be
+/// ignored.
 bool move_threads(const std::vector<int>& cores) {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -59,7 +60,7 @@ Result<int> core_of_slot(const SandboxConfig& config, uint32_t index,
     if (from_end <= allowed.size()) return allowed[allowed.size() - from_end];
     return fail(ErrorCode::invalid_config,
                 "sandbox.count = " + std::to_string(config.count) +
-                    ": a slot needs a core of its own, and this process has " +
+                    ": each slot needs its own core, and this process has " +
                     std::to_string(allowed.size()) + " (" + text_of(allowed) + ')');
   }
   const int core = static_cast<int>(config.first_core) + static_cast<int>(index * places);
@@ -76,12 +77,11 @@ Result<void> check_slot_cores(const SandboxConfig& config, SlotsOf origin) {
     return fail(ErrorCode::invalid_argument,
                 "--slots " + std::to_string(config.count) + ": expected at most " +
                     std::to_string(allowed.size()) +
-                    ", since a slot needs a core of its own and this process has " +
+                    ", since each slot needs its own core and this process has " +
                     std::to_string(allowed.size()) + " (" + text_of(allowed) + ')');
   }
   for (uint32_t slot = 0; slot < config.count; ++slot) {
-    const auto core = core_of_slot(config, slot, allowed);
-    if (!core) return tl::unexpected(core.error());
+    TRY_VOID(core_of_slot(config, slot, allowed));
   }
   return {};
 }
@@ -90,7 +90,7 @@ int core_of(const SandboxConfig& config, uint32_t index) {
   return core_of_slot(config, index, allowed_cores()).value();
 }
 
-std::vector<int> cores_beside_slots(const SandboxConfig& config) {
+std::vector<int> cores_outside_slots(const SandboxConfig& config) {
   const std::vector<int>& allowed = allowed_cores();
   std::vector<int> cores = allowed;
   for (uint32_t slot = 0; slot < config.count; ++slot) {
@@ -100,13 +100,13 @@ std::vector<int> cores_beside_slots(const SandboxConfig& config) {
 }
 
 std::vector<int> compile_cores_of(const SandboxConfig& config, uint32_t index) {
-  std::vector<int> cores = cores_beside_slots(config);
+  std::vector<int> cores = cores_outside_slots(config);
   cores.push_back(core_of(config, index));
   return cores;
 }
 
 void leave_slot_cores(const SandboxConfig& config) {
-  if (move_threads(cores_beside_slots(config))) return;
+  if (move_threads(cores_outside_slots(config))) return;
   log::warn("the sandbox shares its cores with this process: times will be noisy");
 }
 
@@ -114,13 +114,13 @@ void use_allowed_cores() {
   if (!move_threads(allowed_cores())) log::warn("this process stays on a part of its cores");
 }
 
-int within_cores(const LearnerConfig& config) {
+int threads_within_cores(const LearnerConfig& config) {
   const int64_t cores = std::ssize(cores_in_force());
   const int64_t most = std::max<int64_t>(1, cores / config.gpus);  // of each rank
   if (config.threads <= most) return static_cast<int>(config.threads);
   log::warn("learner.threads = " + std::to_string(config.threads) + ": expected at most " +
             std::to_string(most) + " (" + std::to_string(cores) + " cores, " +
-            std::to_string(config.gpus) + " ranks), which are used");
+            std::to_string(config.gpus) + " ranks); using that many");
   return static_cast<int>(most);
 }
 

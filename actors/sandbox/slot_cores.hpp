@@ -29,23 +29,23 @@ Result<void> check_slot_cores(const SandboxConfig& config, SlotsOf origin = Slot
 /// core_of_slot among `allowed_cores`; requires check_slot_cores.
 int core_of(const SandboxConfig& config, uint32_t index);
 
-/// The cores of `allowed_cores` that no slot has, ascending, for work that runs while others are
-/// timed. Empty if there are more slots than cores.
-std::vector<int> cores_beside_slots(const SandboxConfig& config);
+/// The cores of `allowed_cores` that no slot has, ascending, for work that runs while slots time
+/// kernels. Empty if there are not more cores than slots.
+std::vector<int> cores_outside_slots(const SandboxConfig& config);
 
-/// The cores that slot `index` compiles on: its own, on which nothing is timed meanwhile, and those
-/// that no slot has. Requires check_slot_cores.
+/// The cores that slot `index` compiles on: its own, on which nothing is timed during that, and
+/// those that no slot has. Requires check_slot_cores.
 std::vector<int> compile_cores_of(const SandboxConfig& config, uint32_t index);
 
-/// Moves all threads of this process, and what it starts from now on except sandboxes, off the
-/// slots' cores. If no core would be left, it logs a warning and does nothing.
+/// Moves all threads of this process off the slots' cores, and so everything it starts later except
+/// sandboxes. If no core would be left, it logs a warning and does nothing.
 void leave_slot_cores(const SandboxConfig& config);
 
-/// Moves them to all of `allowed_cores`, for work beside which no slot times anything.
+/// Moves them back to all of `allowed_cores`, for work during which no slot times anything.
 void use_allowed_cores();
 
 /// learner.threads, or fewer where its ranks would have more threads than this process has cores,
 /// with a warning: threads that share a core wait for each other at every step.
-int within_cores(const LearnerConfig& config);
+int threads_within_cores(const LearnerConfig& config);
 
 }  // namespace warpsmith::actors

@@ -16,13 +16,6 @@ std::chrono::milliseconds delay_of(const RestartLimits& limits, size_t earlier) 
 
 }  // namespace
 
-std::string_view to_string(FailureClass failure) noexcept {
-  static constexpr std::array<std::string_view, failure_class_count> names{
-      "crashed", "hung", "peer_lost", "resource", "rejected"};
-  const auto index = static_cast<size_t>(failure);
-  return index < names.size() ? names[index] : "unknown";
-}
-
 FailureClass failure_class_of(ErrorCode code) noexcept {
   switch (code) {
     case ErrorCode::timeout:

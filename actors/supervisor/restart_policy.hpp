@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pure: when the supervisor restarts a failed child, and when it gives up.
+// Pure: decides when the supervisor restarts a failed child and when a failure is final.
 #pragma once
 
 #include <array>
@@ -10,20 +10,22 @@
 #include <string_view>
 #include <variant>
 
+#include "runtime/describe.hpp"
 #include "runtime/error_code.hpp"
 
 namespace warpsmith::actors {
 
-/// What ended a child, by what a restart can do about it.
+/// Why a child ended, classified by whether a restart can help.
 enum class FailureClass : uint8_t {
   crashed,    // it ended with an error
   hung,       // a deadline passed
   peer_lost,  // its node or process is gone
   resource,   // memory or disk ran out
-  rejected,   // its configuration or input is wrong: a restart would fail again
+  rejected,   // its configuration or input is wrong, so a restart would fail again
 };
-inline constexpr size_t failure_class_count = 5;
-std::string_view to_string(FailureClass failure) noexcept;
+constexpr auto names_of(FailureClass) {
+  return std::to_array<std::string_view>({"crashed", "hung", "peer_lost", "resource", "rejected"});
+}
 /// The class of the error that ended a child.
 FailureClass failure_class_of(ErrorCode code) noexcept;
 
@@ -35,7 +37,7 @@ struct RestartLimits {
   std::chrono::milliseconds max_delay{10'000};
   double factor = 2;  // delay n is first_delay · factor^n, at most max_delay
 };
-using RestartTable = std::array<RestartLimits, failure_class_count>;
+using RestartTable = std::array<RestartLimits, enum_names<FailureClass>.size()>;
 /// The defaults of RestartLimits, but no restart for `rejected`.
 RestartTable default_restart_table();
 
@@ -57,7 +59,8 @@ class RestartPolicy {
  private:
   RestartTable table_;
   /// Times of the restarts within the window, at most max_restarts per class.
-  std::array<std::deque<std::chrono::steady_clock::time_point>, failure_class_count> restarts_;
+  std::array<std::deque<std::chrono::steady_clock::time_point>, enum_names<FailureClass>.size()>
+      restarts_;
 };
 
 }  // namespace warpsmith::actors

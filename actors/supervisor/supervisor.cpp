@@ -1,24 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
-// Health and the end of the run; supervisor_tree.cpp spawns and replaces.
 #include "actors/supervisor/supervisor.hpp"
 
+#include <algorithm>
 #include <array>
 
-#include "actors/base/ask.hpp"
 #include "actors/protocol/errors.hpp"
 #include "actors/protocol/inspect.hpp"
 
 namespace warpsmith::actors {
 namespace {
 
-constexpr uint32_t most_idle_flushes = 5;  // a closed trajectory may still be on its way
+constexpr uint32_t most_idle_flushes = 5;  // a closed trajectory may still be in flight
+constexpr int64_t slow_disk = 100'000;     // bytes in a millisecond
+
+/// Puts `handle` at `index`; the vector grows as needed.
+template <class Handle>
+void place(std::vector<Handle>& handles, uint32_t index, const Handle& handle) {
+  if (index >= handles.size()) handles.resize(index + 1);
+  handles[index] = handle;
+}
 
 }  // namespace
 
-std::string_view to_string(RunPhase phase) noexcept {
-  static constexpr std::array<std::string_view, 5> names{"running", "flushing", "stopping", "done",
-                                                         "failed"};
-  return names.at(static_cast<size_t>(phase));
+SupervisorSettings supervisor_settings(const RunConfig& config, int64_t checkpoint_bytes) {
+  const SupervisorConfig& c = config.supervisor;
+  SupervisorSettings settings;
+  // Only one brain, because it counts the budget of the whole run.
+  const int64_t generators = has_brain(config.brain) ? 1 : config.generator.count;
+  settings.counts = {static_cast<uint32_t>(config.sandbox.count), static_cast<uint32_t>(generators),
+                     static_cast<uint32_t>(config.tool_executor.count),
+                     static_cast<uint32_t>(config.rollout.count),
+                     static_cast<uint32_t>(config.synthesis.composers())};
+  settings.heartbeat = c.heartbeat;
+  settings.status_bound = c.status_bound;
+  settings.stuck_timeout = c.stuck_timeout;
+  settings.stop_timeout = c.stop_timeout;
+  settings.checkpoint_timeout =
+      c.stop_timeout + std::chrono::milliseconds{checkpoint_bytes / slow_disk};
+  for (RestartLimits& limits : settings.restarts) {
+    limits.max_restarts = std::min(limits.max_restarts, static_cast<uint32_t>(c.max_restarts));
+    limits.window = c.restart_window;
+    limits.first_delay = c.first_backoff;
+    limits.max_delay = c.last_backoff;
+  }
+  return settings;
 }
 
 void SupervisorState::start(Self self, Spawners spawners, SupervisorSettings settings) {
@@ -27,6 +52,134 @@ void SupervisorState::start(Self self, Spawners spawners, SupervisorSettings set
   settings_ = settings;
   spawn_tree();
   self->send(self, atom::tick_v);
+}
+
+Identity SupervisorState::identity_of(Kind kind, uint32_t index) const {
+  static constexpr std::array<const char*, 10> names{
+      "telemetry", "weight_store", "ledger",        "sandbox", "synthesis",
+      "learner",   "generator",    "tool_executor", "rollout", "composer"};
+  return {std::string{names.at(static_cast<size_t>(kind))} + '-' + std::to_string(index), tap()};
+}
+
+template <class Handle>
+Handle SupervisorState::watch(Kind kind, uint32_t index, Handle handle) {
+  self_->monitor(handle);
+  children_[handle.address()] =
+      Child{kind, index, identity_of(kind, index).label, caf::actor_cast<caf::actor>(handle)};
+  return handle;
+}
+
+void SupervisorState::spawn_tree() {
+  caf::actor_system& system = self_->system();
+  telemetry_ =
+      watch(Kind::telemetry, 0, spawners_.telemetry(system, identity_of(Kind::telemetry, 0)));
+  weight_store_ = watch(Kind::weight_store, 0,
+                        spawners_.weight_store(system, identity_of(Kind::weight_store, 0)));
+  peers_.ledger = watch(Kind::ledger, 0, spawners_.ledger(system, identity_of(Kind::ledger, 0)));
+  for (uint32_t i = 0; i < settings_.counts.sandboxes; ++i) spawn_one(Kind::sandbox, i);
+  spawn_one(Kind::synthesis, 0);
+  if (spawners_.learner) {
+    peers_.learner = watch(
+        Kind::learner, 0,
+        spawners_.learner(system, identity_of(Kind::learner, 0), peers_.ledger, weight_store_));
+    self_->send(peers_.ledger, atom::redeliver_v, peers_.learner);
+  }
+  for (uint32_t i = 0; i < settings_.counts.generators; ++i) spawn_one(Kind::generator, i);
+  for (uint32_t i = 0; i < settings_.counts.tool_executors; ++i) spawn_one(Kind::tool_executor, i);
+  for (uint32_t i = 0; i < settings_.counts.rollouts; ++i) spawn_one(Kind::rollout, i);
+  for (uint32_t i = 0; i < settings_.counts.composers; ++i) spawn_one(Kind::composer, i);
+  send_peers();
+}
+
+void SupervisorState::spawn_one(Kind kind, uint32_t index) {
+  caf::actor_system& system = self_->system();
+  const Identity identity = identity_of(kind, index);
+  switch (kind) {
+    case Kind::sandbox:
+      return place(peers_.sandboxes, index,
+                   watch(kind, index, spawners_.sandbox(system, identity, index)));
+    case Kind::synthesis:
+      peers_.synthesis =
+          watch(kind, index, spawners_.synthesis(system, identity, peers_.sandboxes));
+      return;
+    case Kind::generator:
+      return place(peers_.generators, index,
+                   watch(kind, index, spawners_.generator(system, identity, weight_store_)));
+    case Kind::tool_executor:
+      return place(peers_.tool_executors, index,
+                   watch(kind, index, spawners_.tool_executor(system, identity)));
+    case Kind::rollout:
+      return place(rollouts_, index, watch(kind, index, spawners_.rollout(system, identity)));
+    case Kind::composer:
+      return place(peers_.composers, index,
+                   watch(kind, index, spawners_.composer(system, identity, index)));
+    case Kind::telemetry:
+      telemetry_ = watch(kind, index, spawners_.telemetry(system, identity));
+      return;
+    case Kind::weight_store:
+    case Kind::ledger:
+    case Kind::learner:
+      break;  // never restarted: see `child_lost`
+  }
+}
+
+void SupervisorState::send_peers() {
+  Peers peers = peers_;  // an actor that stores its own handle keeps itself alive
+  peers.supervisor = caf::actor_cast<SupervisorActor>(self_->ctrl());
+  self_->send(peers.synthesis, peers);
+  for (const RolloutActor& rollout : rollouts_) self_->send(rollout, peers);
+  for (const ComposerActor& composer : peers.composers) self_->send(composer, peers);
+}
+
+void SupervisorState::dismiss(Child& child) {
+  if (std::exchange(child.leaving, true)) return;
+  self_->send_exit(child.handle, caf::exit_reason::user_shutdown);
+}
+
+void SupervisorState::child_ended(const caf::down_msg& down) {
+  const auto found = children_.find(down.source);
+  if (found == children_.end()) return;
+  const Child child = found->second;
+  children_.erase(found);
+  if (child.leaving || phase_ == RunPhase::done || phase_ == RunPhase::failed) return;
+  const Error cause = from_caf(down.reason);
+  if (!device_is_lost(down.reason)) return child_lost(child, cause);
+  give_up({cause.code, child.label + " ended: " + cause.message +
+                           "; this process has lost its GPU: resume the run in a new one"});
+}
+
+/// Restarts a child that has ended, or ends the run with it.
+void SupervisorState::child_lost(const Child& child, const Error& cause) {
+  log::warn(label() + ": " + child.label + " ended: " + cause.message);
+  if (child.kind == Kind::ledger || child.kind == Kind::learner ||
+      child.kind == Kind::weight_store) {
+    return give_up({cause.code, child.label + " ended: " + cause.message +
+                                    "; resume the run from its last checkpoint"});
+  }
+  restart(child, cause);
+}
+
+void SupervisorState::restart(const Child& child, const Error& cause) {
+  auto& policy = policies_.try_emplace(child.label, settings_.restarts).first->second;
+  const auto decision = policy.on_failure(failure_class_of(cause.code), SteadyClock::now());
+  if (const auto* final = std::get_if<GiveUp>(&decision)) {
+    return give_up(
+        {cause.code, child.label + " ended: " + cause.message + " (" + final->reason + ")"});
+  }
+  ++restarts_;
+  record("restart", child.label, cause.message);
+  const auto delay = std::get<RestartAfter>(decision).delay;
+  log::info(label() + ": " + child.label + " starts again in " + std::to_string(delay.count()) +
+            " ms");
+  self_->delayed_send(self_, delay, atom::respawn_v, static_cast<uint8_t>(child.kind), child.index);
+}
+
+void SupervisorState::respawn(atom::respawn /*unused*/, uint8_t kind, uint32_t index) {
+  if (phase_ == RunPhase::done || phase_ == RunPhase::failed) return;
+  if (kind > static_cast<uint8_t>(Kind::composer)) return;
+  if (phase_ == RunPhase::stopping && static_cast<Kind>(kind) == Kind::rollout) return;
+  spawn_one(static_cast<Kind>(kind), index);
+  send_peers();
 }
 
 void SupervisorState::tick(atom::tick /*unused*/) {
@@ -42,7 +195,7 @@ void SupervisorState::ask_counts() {
       .then(
           [this](const LedgerCounts& counts) {
             counting_ = false;
-            look_at(counts);
+            counts_arrived(counts);
           },
           [this](const caf::error& error) {
             counting_ = false;
@@ -68,18 +221,19 @@ void SupervisorState::ask_status(Child& child) {
 void SupervisorState::unanswered(Child& child, const Error& error) {
   log::warn(label() + ": " + child.label + " does not answer: " + error.message);
   if (error.code != ErrorCode::timeout) return;
-  if (settings_.status_bound * ++child.unanswered >= settings_.stuck_timeout) let_go(Child{child});
+  if (settings_.status_bound * ++child.unanswered >= settings_.stuck_timeout)
+    end_stuck(Child{child});
 }
 
-/// Takes a stuck actor for ended. It gets an exit in case it comes back.
-void SupervisorState::let_go(const Child& child) {
+/// Treats a stuck actor as dead and sends it an exit message in case it recovers.
+void SupervisorState::end_stuck(const Child& child) {
   self_->send_exit(child.handle, caf::exit_reason::user_shutdown);
   children_.erase(child.handle.address());
   const auto silent = settings_.status_bound * child.unanswered;
   const Error cause{ErrorCode::timeout, "stuck: no answer for " + std::to_string(silent.count()) +
                                             " ms (supervisor.stuck_timeout)"};
-  if (child.kind != Kind::rollout) return lost(child, cause);
-  // The ledger gives its trajectories to no other rollout while it lives.
+  if (child.kind != Kind::rollout) return child_lost(child, cause);
+  // The ledger hands its trajectories to another rollout only after its end.
   give_up({cause.code, child.label + ": " + cause.message + "; resume the run"});
 }
 
@@ -99,7 +253,7 @@ void SupervisorState::answered(const caf::actor_addr& child, ActorStatus& status
 }
 
 /// The run ends when nothing more is admitted and nothing is in flight.
-void SupervisorState::look_at(const LedgerCounts& counts) {
+void SupervisorState::counts_arrived(const LedgerCounts& counts) {
   counts_ = counts;
   if (phase_ != RunPhase::running && phase_ != RunPhase::flushing) return;
   if (!counts.exhausted || counts.open > 0) return;
@@ -112,7 +266,7 @@ void SupervisorState::look_at(const LedgerCounts& counts) {
   }
 }
 
-/// Gives up when the learner repeatedly holds nothing while the ledger counts closed trajectories.
+/// Fails the run if the learner repeatedly has nothing while the ledger counts closed trajectories.
 void SupervisorState::flush_learner() {
   if (std::exchange(flush_asked_, true)) return;
   ask(self_, *this, "flushed", peers_.learner, settings_.stop_timeout, atom::flush_v)
@@ -209,7 +363,7 @@ void SupervisorState::describe(ActorStatus& status) const {
 
 SupervisorSelf::behavior_type supervisor(SupervisorState::Self self, Identity identity,
                                          Spawners spawners, SupervisorSettings settings) {
-  adopt(self, std::move(identity));
+  set_up_actor(self, std::move(identity));
   self->set_down_handler([self](const caf::down_msg& down) { self->state.child_ended(down); });
   // The children are not linked to the supervisor, so it must end them itself.
   self->set_exception_handler([self](std::exception_ptr& thrown) {

@@ -4,27 +4,64 @@
 // dies, main ends the process, and the run can resume from the disk.
 #pragma once
 
+#include <array>
+#include <caf/actor_system.hpp>
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 
 #include "actors/base/actor_state.hpp"
 #include "actors/protocol/interfaces.hpp"
+#include "actors/protocol/local_messages.hpp"
 #include "actors/supervisor/restart_policy.hpp"
-#include "actors/supervisor/spawners.hpp"
+#include "runtime/config/run_config.hpp"
+#include "runtime/describe.hpp"
 
 namespace warpsmith::actors {
+
+template <class Handle, class... Peers>
+using Spawn = std::function<Handle(caf::actor_system&, Identity, Peers...)>;
+
+/// How the supervisor makes each kind of actor. A run fills this from its configuration, tests with
+/// stand-ins.
+struct Spawners {
+  Spawn<TelemetryActor> telemetry;
+  Spawn<LocalWeightStoreActor> weight_store;
+  Spawn<LedgerActor> ledger;
+  Spawn<SandboxActor, uint32_t> sandbox;  // by slot index
+  Spawn<SynthesisActor, std::vector<SandboxActor>> synthesis;
+  Spawn<LearnerActor, LedgerActor, LocalWeightStoreActor> learner;  // empty: nothing learns (eval)
+  Spawn<GeneratorActor, WeightStoreActor> generator;
+  Spawn<ToolExecutorActor> tool_executor;
+  Spawn<RolloutActor> rollout;
+  Spawn<ComposerActor, uint32_t> composer;  // by index
+};
+
+/// Actors of each kind.
+struct ActorCounts {
+  uint32_t sandboxes = 1;
+  uint32_t generators = 1;
+  uint32_t tool_executors = 1;
+  uint32_t rollouts = 1;
+  uint32_t composers = 0;
+};
 
 struct SupervisorSettings {
   ActorCounts counts;
   std::chrono::milliseconds heartbeat{2'000};            // between two rounds of status requests
-  std::chrono::milliseconds status_bound{10'000};        // a later answer is none
+  std::chrono::milliseconds status_bound{10'000};        // later answers are ignored
   std::chrono::milliseconds stuck_timeout{600'000};      // without an answer; see `unanswered`
   std::chrono::milliseconds stop_timeout{60'000};        // for the learner to flush
   std::chrono::milliseconds checkpoint_timeout{60'000};  // for the last checkpoint
   RestartTable restarts = default_restart_table();
 };
 
-/// Where the run stands; the comment names the actor that acts next.
+/// `checkpoint_bytes`: an upper bound on the size of one checkpoint; the last one may take as long
+/// as a slow disk needs.
+SupervisorSettings supervisor_settings(const RunConfig& config, int64_t checkpoint_bytes);
+
+/// The phase of the run; the comment names the actor that acts next.
 enum class RunPhase : uint8_t {
   running,   // rollouts, until the ledger admits nothing more and no trajectory is open
   flushing,  // learner: makes a step of the rest, then a checkpoint
@@ -32,13 +69,15 @@ enum class RunPhase : uint8_t {
   done,      // main: may end the process; everything that was answered is durable
   failed,    // main: may end the process; the reason is in the log and in the status
 };
-std::string_view to_string(RunPhase phase) noexcept;
+constexpr auto names_of(RunPhase) {
+  return std::to_array<std::string_view>({"running", "flushing", "stopping", "done", "failed"});
+}
 
 /// The supervisor with its messages to itself.
 using SupervisorSelf = SupervisorActor::extend<
     // Asks every actor for its status, and the ledger for its counts.
     caf::reacts_to<atom::tick>,
-    // Starts an actor of this kind and index again, after its back-off.
+    // Restarts the actor of this kind and index, after its back-off.
     caf::reacts_to<atom::respawn, uint8_t, uint32_t>>;
 
 class SupervisorState : public ActorState {
@@ -73,7 +112,7 @@ class SupervisorState : public ActorState {
     uint32_t index = 0;
     std::string label;
     caf::actor handle;
-    bool leaving = false;    // was sent an exit: its end is no failure
+    bool leaving = false;    // was sent an exit: its end is not a failure
     bool asked = false;      // has an unanswered status request
     int64_t unanswered = 0;  // status requests in a row
   };
@@ -93,15 +132,15 @@ class SupervisorState : public ActorState {
   void ask_status(Child& child);
   void answered(const caf::actor_addr& child, ActorStatus& status);
   void unanswered(Child& child, const Error& error);
-  void let_go(const Child& child);
+  void end_stuck(const Child& child);
   void ask_counts();
-  void lost(const Child& child, const Error& cause);
+  void child_lost(const Child& child, const Error& cause);
   void restart(const Child& child, const Error& cause);
   void give_up(const Error& reason);
   void record(const std::string& kind, const std::string& actor, const std::string& text);
 
   // The end of the run
-  void look_at(const LedgerCounts& counts);
+  void counts_arrived(const LedgerCounts& counts);
   void flush_learner();
   void take_checkpoint(RunPhase next);
   void finish(RunPhase phase);

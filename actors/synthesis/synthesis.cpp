@@ -6,10 +6,10 @@
 #include <limits>
 #include <utility>
 
-#include "actors/base/ask.hpp"
+#include "actors/composer/composer.hpp"
 #include "actors/protocol/errors.hpp"
 #include "actors/protocol/inspect.hpp"
-#include "runtime/shuffle.hpp"
+#include "runtime/random_stream.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -17,12 +17,41 @@ namespace {
 constexpr size_t most_waiting = 4096;
 constexpr size_t composed_ahead = 16;  // tasks that wait for ingest while more are composed
 constexpr uint32_t most_tries = 3;     // of one ingest that fails without refusing the task
+constexpr size_t least_ready = 8;      // of a run whose tasks are all composed
+constexpr size_t most_ready = 64;      // an ingest takes seconds: do not wait for thousands
 
 caf::error unknown_task(const std::string& id) {
   return to_caf({ErrorCode::not_found, "task " + id + " is not in the pool"});
 }
 
+ComposerPoolSettings composing_settings(const RunConfig& config, const std::filesystem::path& run) {
+  const SynthesisConfig& c = config.synthesis;
+  if (c.composers() == 0) return {};
+  ComposerPoolSettings settings;
+  settings.candidates = static_cast<uint64_t>(c.compose.candidates);
+  settings.folder = run / "synthesis";
+  settings.origin = composing_origin(config);
+  settings.composers = static_cast<size_t>(c.composers());
+  return settings;
+}
+
 }  // namespace
+
+SynthesisSettings synthesis_settings(const RunConfig& config, size_t tasks,
+                                     const std::filesystem::path& run) {
+  SynthesisSettings settings;
+  settings.seed = static_cast<uint64_t>(config.run.seed);
+  // All tasks, so that their mix is the same from the first trajectory to the last.
+  settings.min_ready = tasks > 0 ? std::min(tasks, most_ready) : least_ready;
+  settings.mixed = tasks > most_ready;
+  // Evaluations may precede an ingest in the sandbox's queue.
+  settings.ingest_answer_timeout =
+      std::max(settings.ingest_answer_timeout, 3 * config.sandbox.settings.ingest_timeout);
+  settings.curriculum = config.synthesis.curriculum;
+  settings.composing = composing_settings(config, run);
+  settings.max_tasks = static_cast<size_t>(config.synthesis.max_tasks);
+  return settings;
+}
 
 void SynthesisState::start(Self self, std::vector<Task> tasks, std::vector<SandboxActor> sandboxes,
                            SynthesisSettings settings) {
@@ -37,8 +66,8 @@ void SynthesisState::start(Self self, std::vector<Task> tasks, std::vector<Sandb
     shuffle(tasks, order);
   }
   for (Task& task : tasks) sources_.push_back({std::move(task), 0});
-  composing_.start(self, *this, settings_.composing,
-                   [this](Task task) { composed(std::move(task)); });
+  composer_pool_.start(self, *this, settings_.composing,
+                       [this](Task task) { add_composed(std::move(task)); });
   sandboxes_ = std::move(sandboxes);
   pool_ = synthesis::Pool({}, RandomStream{settings_.seed, "synthesis", settings_.start},
                           settings_.curriculum);
@@ -54,29 +83,29 @@ void SynthesisState::step(atom::step /*unused*/) {
     sources_.pop_front();
     ingest(std::move(source), sandbox);
   }
-  if (sources_.size() < composed_ahead && has_room()) composing_.go_on();
-  if (all_seen() && pool_.size() == 0) report_that_none_was_accepted();
-  if (composing_.abandoned()) report_that_no_composer_is_left();
+  if (sources_.size() < composed_ahead && has_room()) composer_pool_.dispatch();
+  if (all_ingested() && pool_.size() == 0) report_no_task();
+  if (composer_pool_.abandoned()) report_no_composer();
 }
 
-void SynthesisState::report_that_no_composer_is_left() {
-  const Error& why = *composing_.abandoned();
+void SynthesisState::report_no_composer() {
+  const Error& why = *composer_pool_.abandoned();
   if (supervisor_) self_->send(supervisor_, FailureReport{label(), why.code, why.message});
 }
 
 /// A set that an earlier run composed may be among the sources.
-void SynthesisState::composed(Task task) {
-  if (!knows(task.id)) sources_.push_back({std::move(task), 0});
+void SynthesisState::add_composed(Task task) {
+  if (!has_task(task.id)) sources_.push_back({std::move(task), 0});
 }
 
-bool SynthesisState::knows(const std::string& id) const {
+bool SynthesisState::has_task(const std::string& id) const {
   const auto is_it = [&id](const Source& source) { return source.task.id == id; };
   return facts_.contains(id) || std::ranges::any_of(sources_, is_it) ||
          std::ranges::any_of(in_ingest_, [&](const auto& entry) { return is_it(entry.second); });
 }
 
-void SynthesisState::leave_out_the_rest() {
-  composing_.stop();
+void SynthesisState::leave_out_remaining_sources() {
+  composer_pool_.stop();
   if (sources_.empty()) return;
   left_out_ += sources_.size();
   log::warn(label() + ": " + std::to_string(sources_.size()) +
@@ -88,29 +117,30 @@ void SynthesisState::leave_out_the_rest() {
 void SynthesisState::ingest(Source source, const SandboxActor& sandbox) {
   ++source.tries;
   const caf::actor_addr at = sandbox.address();
-  ask(self_, *this, "ingested", sandbox, settings_.ingest_timeout, atom::ingest_v, source.task)
-      .then([this, at](TaskFacts& facts) { ingested(at, facts); },
-            [this, at](const caf::error& error) { failed(at, error); });
+  ask(self_, *this, "ingested", sandbox, settings_.ingest_answer_timeout, atom::ingest_v,
+      source.task)
+      .then([this, at](TaskFacts& facts) { ingest_succeeded(at, facts); },
+            [this, at](const caf::error& error) { ingest_failed(at, error); });
   in_ingest_[at] = std::move(source);
 }
 
-std::optional<SynthesisState::Source> SynthesisState::take(const caf::actor_addr& sandbox) {
+std::optional<SynthesisState::Source> SynthesisState::take_source(const caf::actor_addr& sandbox) {
   auto node = in_ingest_.extract(sandbox);
   if (node.empty()) return std::nullopt;
   return std::move(node.mapped());
 }
 
-void SynthesisState::ingested(const caf::actor_addr& sandbox, TaskFacts& facts) {
-  auto source = take(sandbox);
+void SynthesisState::ingest_succeeded(const caf::actor_addr& sandbox, TaskFacts& facts) {
+  auto source = take_source(sandbox);
   if (!source) return;
   accept({std::move(source->task), std::move(facts)});
-  settled();
+  ingest_ended();
 }
 
 /// Only a refusal is the task's own fault. A dead sandbox gets no more tasks until the supervisor
 /// sends its successor.
-void SynthesisState::failed(const caf::actor_addr& sandbox, const caf::error& error) {
-  auto source = take(sandbox);
+void SynthesisState::ingest_failed(const caf::actor_addr& sandbox, const caf::error& error) {
+  auto source = take_source(sandbox);
   if (!source) return;
   if (receiver_is_gone(error)) {
     std::erase_if(sandboxes_, [&](const SandboxActor& s) { return s.address() == sandbox; });
@@ -124,25 +154,25 @@ void SynthesisState::failed(const caf::actor_addr& sandbox, const caf::error& er
               why.message);
     sources_.push_back(std::move(*source));
   }
-  settled();
+  ingest_ended();
 }
 
 void SynthesisState::accept(PreparedTask task) {
   log::info(label() + ": task " + task.task.id + " accepted, eager " +
             std::to_string(task.facts.eager_ms) + " ms");
-  const auto [first, last] = waiting_for_.equal_range(task.task.id);
+  const auto [first, last] = waiting_for_id_.equal_range(task.task.id);
   for (auto it = first; it != last; ++it) it->second.deliver(task);
-  waiting_for_.erase(first, last);
+  waiting_for_id_.erase(first, last);
   const TaskFacts& facts = task.facts;
   const double most_speedup = facts.roofline_ms > 0 ? facts.eager_ms / facts.roofline_ms
                                                     : std::numeric_limits<double>::infinity();
   facts_[task.task.id] = std::move(task.facts);
   pool_.add(task.task, most_speedup);
-  recall(task.task);
+  replay_history(task.task);
 }
 
 /// The events of these outcomes are recorded already.
-void SynthesisState::recall(const Task& task) {
+void SynthesisState::replay_history(const Task& task) {
   if (!settings_.history) return;
   const auto found = settings_.history->find(task.content_hash);
   if (found == settings_.history->end()) return;
@@ -163,16 +193,16 @@ void SynthesisState::record_events() {
   for (Event& event : std::exchange(unrecorded_, {})) self_->send(ledger_, std::move(event));
 }
 
-void SynthesisState::report_that_none_was_accepted() {
+void SynthesisState::report_no_task() {
   if (!supervisor_) return;  // reported when Peers brings the supervisor
   const Error first = first_refusal_.value_or(Error{ErrorCode::not_found, "there is no task"});
   self_->send(supervisor_,
               FailureReport{label(), first.code, "no task was accepted; first: " + first.message});
 }
 
-/// An ingest has ended: starts the next and answers the askers that it made possible.
-void SynthesisState::settled() {
-  if (pool_.size() >= settings_.max_tasks) leave_out_the_rest();
+/// Starts the next ingest and answers the requests that can be answered now.
+void SynthesisState::ingest_ended() {
+  if (pool_.size() >= settings_.max_tasks) leave_out_remaining_sources();
   self_->send(self_, atom::step_v);
   while (!waiting_.empty() && ready()) {
     waiting_.front().deliver(draw());
@@ -180,9 +210,9 @@ void SynthesisState::settled() {
   }
   announce_total();
   offer_no_task();
-  if (!all_seen()) return;
-  for (auto& [id, promise] : waiting_for_) promise.deliver(unknown_task(id));
-  waiting_for_.clear();
+  if (!all_ingested()) return;
+  for (auto& [id, promise] : waiting_for_id_) promise.deliver(unknown_task(id));
+  waiting_for_id_.clear();
   if (pool_.size() != 0) return;
   for (auto& promise : waiting_) {
     promise.deliver(to_caf({ErrorCode::not_found, "no task was accepted; the log says why"}));
@@ -190,9 +220,10 @@ void SynthesisState::settled() {
   waiting_.clear();
 }
 
-/// A refused task is drawn never, so only now is it known when the evaluation ends.
+/// A refused task is never drawn, so the number of trajectories is known only after the last
+/// ingest.
 void SynthesisState::announce_total() {
-  if (!settings_.draws || !all_seen() || !ledger_) return;
+  if (!settings_.draws || !all_ingested() || !ledger_) return;
   uint64_t total = settings_.admitted_before;
   for (const Task& task : pool_.tasks()) total += settings_.draws->planned(task.id);
   self_->send(ledger_, atom::drain_v, total);
@@ -200,13 +231,13 @@ void SynthesisState::announce_total() {
 
 bool SynthesisState::ready() const {
   if (pool_.exhausted()) return false;
-  return pool_.size() >= settings_.min_ready || (all_seen() && pool_.size() > 0);
+  return pool_.size() >= settings_.min_ready || (all_ingested() && pool_.size() > 0);
 }
 
-/// After the last draw of an evaluation an asker gets no task (an empty id): the ledger then
+/// After the last draw of an evaluation a request gets no task (an empty id): the ledger then
 /// answers with a trajectory that lost its rollout, if there is one.
 void SynthesisState::offer_no_task() {
-  if (!all_seen() || pool_.size() == 0 || !pool_.exhausted()) return;
+  if (!all_ingested() || pool_.size() == 0 || !pool_.exhausted()) return;
   for (auto& promise : std::exchange(waiting_, {})) promise.deliver(PreparedTask{});
 }
 
@@ -218,8 +249,8 @@ PreparedTask SynthesisState::draw() {
 
 caf::result<PreparedTask> SynthesisState::next_task(atom::next_task /*unused*/) {
   if (ready()) return draw();
-  if (all_seen() && pool_.size() > 0 && pool_.exhausted()) return PreparedTask{};
-  if (all_seen() && pool_.size() == 0) {
+  if (all_ingested() && pool_.size() > 0 && pool_.exhausted()) return PreparedTask{};
+  if (all_ingested() && pool_.size() == 0) {
     return to_caf({ErrorCode::not_found, "no task was accepted; the log says why"});
   }
   if (waiting_.size() >= most_waiting) {
@@ -234,8 +265,8 @@ caf::result<PreparedTask> SynthesisState::named_task(atom::next_task /*unused*/,
   if (facts_.contains(id)) {
     return PreparedTask{*std::ranges::find(pool_.tasks(), id, &Task::id), facts_.at(id)};
   }
-  if (all_seen() || waiting_for_.size() >= most_waiting) return unknown_task(id);
-  return waiting_for_.emplace(id, self_->make_response_promise<PreparedTask>())->second;
+  if (all_ingested() || waiting_for_id_.size() >= most_waiting) return unknown_task(id);
+  return waiting_for_id_.emplace(id, self_->make_response_promise<PreparedTask>())->second;
 }
 
 void SynthesisState::peers(const Peers& peers) {
@@ -250,8 +281,8 @@ void SynthesisState::peers(const Peers& peers) {
     if (std::ranges::none_of(sandboxes_, here)) gone.push_back(at);
   }
   // A dead sandbox never answers for its task.
-  for (const auto& at : gone) failed(at, caf::make_error(caf::sec::request_receiver_down));
-  composing_.peers(peers.composers);
+  for (const auto& at : gone) ingest_failed(at, caf::make_error(caf::sec::request_receiver_down));
+  composer_pool_.peers(peers.composers);
   self_->send(self_, atom::step_v);
 }
 
@@ -265,7 +296,7 @@ void SynthesisState::record(const TaskOutcome& outcome) {
 }
 
 void SynthesisState::describe(ActorStatus& status) const {
-  status.phase = all_seen()                               ? "serving"
+  status.phase = all_ingested()                           ? "serving"
                  : sources_.empty() && in_ingest_.empty() ? "composing"
                                                           : "ingesting";
   status.queued = sources_.size() + in_ingest_.size();
@@ -277,14 +308,14 @@ void SynthesisState::describe(ActorStatus& status) const {
       {"quarantined", static_cast<double>(pool_.count(synthesis::TaskUse::quarantined))},
       {"left_out", static_cast<double>(left_out_)},
       {"waiting", static_cast<double>(waiting_.size())},
-      {"candidates", static_cast<double>(composing_.candidates())},
-      {"composed", static_cast<double>(composing_.accepted())}};
+      {"candidates", static_cast<double>(composer_pool_.candidates())},
+      {"composed", static_cast<double>(composer_pool_.accepted())}};
 }
 
 SynthesisSelf::behavior_type synthesis(SynthesisState::Self self, Identity identity,
                                        std::vector<Task> tasks, std::vector<SandboxActor> sandboxes,
                                        SynthesisSettings settings) {
-  adopt(self, std::move(identity));
+  set_up_actor(self, std::move(identity));
   self->state.start(self, std::move(tasks), std::move(sandboxes), std::move(settings));
   return {on(self, "status", &SynthesisState::status),
           on(self, "next_task", &SynthesisState::next_task),

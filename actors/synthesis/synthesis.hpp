@@ -1,45 +1,79 @@
 // SPDX-License-Identifier: Apache-2.0
-// Synthesis: turns task sources, and what composers compose, into a stream of tasks that passed
-// ingest. Owns the pool, the journal of what was composed, and the waiting askers; spawned and
-// watched by the supervisor; bounded by the number of tasks and of rollout slots. When it dies, its
-// successor ingests again, from the cache, and rollouts repeat their requests. Reports a failure to
-// the supervisor when no task was accepted, or no composer is left.
+// Synthesis: turns task sources and composed tasks into a stream of tasks that passed ingest. Owns
+// the pool, the journal of composed tasks, and the waiting requests; spawned and watched by the
+// supervisor; bounded by the number of tasks and of rollout slots. When it dies, its successor
+// ingests again, from the cache, and rollouts repeat their requests. Reports a failure to the
+// supervisor when no task was accepted, or no composer is left.
 #pragma once
 
 #include <caf/typed_response_promise.hpp>
 #include <deque>
 #include <map>
+#include <mutex>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "actors/base/actor_state.hpp"
 #include "actors/protocol/interfaces.hpp"
-#include "actors/synthesis/composing.hpp"
-#include "actors/synthesis/draw_plan.hpp"
+#include "actors/synthesis/composer_pool.hpp"
+#include "runtime/config/run_config.hpp"
 #include "synthesis/pool.hpp"
 
 namespace warpsmith::actors {
 
-/// By content hash of the task, so that one whose text has changed begins anew.
+/// How often the tasks of an evaluation are drawn. Outlives the synthesis, so that its successor
+/// makes the remaining draws. Thread-safe, because an abandoned synthesis may still be running.
+class DrawPlan {
+ public:
+  explicit DrawPlan(synthesis::DrawLimits planned)
+      : planned_(std::move(planned)), left_(planned_) {}
+
+  uint64_t planned(const std::string& task_id) const {
+    const auto found = planned_.find(task_id);
+    return found == planned_.end() ? 0 : found->second;
+  }
+  synthesis::DrawLimits left() const {
+    const std::scoped_lock lock{mutex_};
+    return left_;
+  }
+  void drawn(const std::string& task_id) {
+    const std::scoped_lock lock{mutex_};
+    const auto found = left_.find(task_id);
+    if (found != left_.end() && found->second > 0) --found->second;
+  }
+
+ private:
+  const synthesis::DrawLimits planned_;
+  mutable std::mutex mutex_;
+  synthesis::DrawLimits left_;
+};
+
+/// Keyed by the task's content hash, so that a task whose text has changed starts at zero.
 using OutcomesByTask = std::map<std::string, std::vector<Outcome>>;
 
 struct SynthesisSettings {
   size_t min_ready = 1;  // accepted tasks before the first is answered
-  /// The sandboxes take the tasks in by chance, so that the first ones are a sample of all. Not in
-  /// an evaluation.
+  /// The sandboxes ingest the tasks in random order, so that the first ones are a sample of all.
+  /// Not in an evaluation.
   bool mixed = false;
-  std::chrono::milliseconds ingest_timeout{900'000};
+  std::chrono::milliseconds ingest_answer_timeout{900'000};
   uint64_t seed = 0;
-  uint64_t start = 0;  // counts the starts of the synthesis; each has draws of its own
+  uint64_t start = 0;  // counts the starts of the synthesis; each has its own draws
   CurriculumConfig curriculum;
   size_t max_tasks = 100'000;  // in the pool; further sources are left out
   /// In an evaluation: how often each task is still drawn; a restarted synthesis shares it.
-  /// Afterwards askers get a task with an empty id, and the ledger gets the number of all
+  /// Afterwards requests get a task with an empty id, and the ledger gets the number of all
   /// trajectories.
   std::shared_ptr<DrawPlan> draws;
   uint64_t admitted_before = 0;                   // trajectories of the run before these draws
-  std::shared_ptr<const OutcomesByTask> history;  // what the pool counts first; may be empty
-  ComposingSettings composing;
+  std::shared_ptr<const OutcomesByTask> history;  // counted by the pool at the start; may be empty
+  ComposerPoolSettings composing;
 };
+
+/// `tasks`: the number of tasks in the sources. `run`: the run's folder, for composed tasks.
+SynthesisSettings synthesis_settings(const RunConfig& config, size_t tasks,
+                                     const std::filesystem::path& run);
 
 class SynthesisState : public ActorState {
  public:
@@ -52,7 +86,7 @@ class SynthesisState : public ActorState {
   caf::result<PreparedTask> named_task(atom::next_task, const std::string& id);
   void record(const TaskOutcome& outcome);
   void peers(const Peers& peers);
-  /// Gives the next task to every sandbox that has none to ingest.
+  /// Sends the next task to every sandbox that ingests none.
   void step(atom::step);
 
  private:
@@ -64,30 +98,32 @@ class SynthesisState : public ActorState {
   void describe(ActorStatus& status) const override;
   void ingest(Source source, const SandboxActor& sandbox);
   /// Removes and returns the task that this sandbox ingests; empty if there is none.
-  std::optional<Source> take(const caf::actor_addr& sandbox);
-  void ingested(const caf::actor_addr& sandbox, TaskFacts& facts);
-  void failed(const caf::actor_addr& sandbox, const caf::error& error);
+  std::optional<Source> take_source(const caf::actor_addr& sandbox);
+  void ingest_succeeded(const caf::actor_addr& sandbox, TaskFacts& facts);
+  void ingest_failed(const caf::actor_addr& sandbox, const caf::error& error);
   void accept(PreparedTask task);
   void refuse(const Task& task, const Error& error);
   void record_events();
-  void settled();
-  void report_that_none_was_accepted();
-  void report_that_no_composer_is_left();
-  void composed(Task task);
-  bool knows(const std::string& id) const;
-  bool all_seen() const { return sources_.empty() && in_ingest_.empty() && composing_.done(); }
+  void ingest_ended();
+  void report_no_task();
+  void report_no_composer();
+  void add_composed(Task task);
+  bool has_task(const std::string& id) const;
+  bool all_ingested() const {
+    return sources_.empty() && in_ingest_.empty() && composer_pool_.done();
+  }
   bool has_room() const { return pool_.size() + in_ingest_.size() < settings_.max_tasks; }
-  void leave_out_the_rest();
+  void leave_out_remaining_sources();
   bool ready() const;
   void announce_total();
   void offer_no_task();
   PreparedTask draw();
-  void recall(const Task& task);
+  void replay_history(const Task& task);
 
   Self self_ = nullptr;
   SynthesisSettings settings_;
   std::deque<Source> sources_;
-  Composing composing_;
+  ComposerPool composer_pool_;
   std::map<caf::actor_addr, Source> in_ingest_;  // by sandbox, one each
   size_t refused_ = 0, left_out_ = 0;
   std::optional<Error> first_refusal_;
@@ -99,7 +135,7 @@ class SynthesisState : public ActorState {
   std::map<std::string, TaskFacts> facts_;
   using Promise = caf::typed_response_promise<PreparedTask>;
   std::deque<Promise> waiting_;
-  std::multimap<std::string, Promise> waiting_for_;  // by id of a task not yet ingested
+  std::multimap<std::string, Promise> waiting_for_id_;  // by id of a task not yet ingested
 };
 
 SynthesisSelf::behavior_type synthesis(SynthesisState::Self self, Identity identity,

@@ -9,7 +9,7 @@
 
 namespace warpsmith::actors {
 
-/// Collects observations, which hold running totals, and computes their gain since the last step.
+/// Collects observations of running totals, and computes their increase since the last step.
 /// Bounded by the number of actors.
 class StepTelemetry {
  public:

@@ -35,7 +35,7 @@ void TelemetryState::describe(ActorStatus& status) const {
 
 TelemetryActor::behavior_type telemetry(TelemetryActor::stateful_pointer<TelemetryState> self,
                                         Identity identity) {
-  adopt(self, std::move(identity));
+  set_up_actor(self, std::move(identity));
   return {on(self, "status", &TelemetryState::status),
           on(self, "observe", &TelemetryState::observe),
           on(self, "snapshot", &TelemetryState::snapshot)};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Telemetry: the latest number of every source. Owns only those; spawned and watched by the
-// supervisor; bounded by the number of names. When it dies, numbers are missing for a while.
+// Telemetry: the latest numbers of every source. Owns only those; spawned and watched by the
+// supervisor; bounded by the number of names. If it dies, numbers are missing for a while.
 #pragma once
 
 #include "actors/base/actor_state.hpp"

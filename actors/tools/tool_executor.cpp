@@ -3,9 +3,28 @@
 
 #include "actors/protocol/errors.hpp"
 #include "actors/protocol/inspect.hpp"
+#include "actors/sandbox/sandbox_backend.hpp"
+#include "sandbox/contract/contract.hpp"
 #include "sandbox/workspace/task_text.hpp"
+#include "sandbox/workspace/tool_schemas.hpp"
 
 namespace warpsmith::actors {
+
+ToolExecutorSettings tool_executor_settings(const RunConfig& config, std::string skill,
+                                            const std::filesystem::path& scratch,
+                                            std::shared_ptr<sandbox::EndSwitch> ender) {
+  ToolExecutorSettings settings;
+  settings.workspaces = scratch / "workspaces";
+  settings.skill = std::move(skill);
+  settings.box.contract = config.sandbox.contract;
+  settings.box.required_file = sandbox::contract_named(config.sandbox.contract).required_file;
+  settings.box.tools = sandbox::tools_named(config.agent.tools).value();
+  settings.box.solution.bytes = static_cast<size_t>(config.sandbox.settings.source_bytes);
+  settings.box.shell = config.tool_executor;
+  settings.services =
+      shell_services(options_outside_slots(config.sandbox, /*python=*/{}), std::move(ender));
+  return settings;
+}
 
 void ToolExecutorState::start(ToolExecutorSettings settings) {
   settings_ = std::move(settings);
@@ -16,42 +35,36 @@ void ToolExecutorState::start(ToolExecutorSettings settings) {
 
 Result<sandbox::ToolServices*> ToolExecutorState::services() {
   if (!services_) {
-    auto made = settings_.services();
-    if (!made) return tl::unexpected(std::move(made.error()));
-    services_ = std::move(*made);
+    TRY(auto made, settings_.services());
+    services_ = std::move(made);
   }
   return services_.get();
 }
 
-Result<ToolExecutorState::Place*> ToolExecutorState::place_of(const ToolCall& call) {
-  if (const auto found = places_.find(call.trajectory); found != places_.end()) {
+Result<ToolExecutorState::OpenWorkspace*> ToolExecutorState::workspace_of(const ToolCall& call) {
+  if (const auto found = open_workspaces_.find(call.trajectory); found != open_workspaces_.end()) {
     return found->second.get();
   }
   const PreparedTask& task = call.task;
-  auto files = sandbox::workspace_files(task.task, task.facts.signature,
-                                        {settings_.box.contract, settings_.skill});
-  if (!files) return tl::unexpected(std::move(files.error()));
-  auto made = base_->create("trajectory-" + std::to_string(call.trajectory), *files);
-  if (!made) return tl::unexpected(std::move(made.error()));
+  TRY(auto files, sandbox::workspace_files(task.task, task.facts.signature,
+                                           {settings_.box.contract, settings_.skill}));
+  TRY(auto made, base_->create("trajectory-" + std::to_string(call.trajectory), files));
   sandbox::ToolBoxConfig config = settings_.box;
   config.task_id = task.task.id;
-  auto place = std::make_unique<Place>(std::move(*made), std::move(config));
-  return places_.emplace(call.trajectory, std::move(place)).first->second.get();
+  auto opened = std::make_unique<OpenWorkspace>(std::move(made), std::move(config));
+  return open_workspaces_.emplace(call.trajectory, std::move(opened)).first->second.get();
 }
 
 Result<ToolAnswer> ToolExecutorState::run(const ToolCall& call) {
-  auto place = place_of(call);
-  if (!place) return tl::unexpected(std::move(place.error()));
-  auto outside = services();
-  if (!outside) return tl::unexpected(std::move(outside.error()));
-  sandbox::ToolBox& box = (*place)->box;
+  TRY(auto opened, workspace_of(call));
+  TRY(auto outside, services());
+  sandbox::ToolBox& box = opened->box;
   const ParsedCall parsed{call.name, call.arguments};
-  auto step = call.repeat ? box.repeat(parsed, **outside) : box.begin(parsed, **outside);
-  if (!step) return tl::unexpected(std::move(step.error()));
-  ToolAnswer answer{call.trajectory, call.turn, std::move(step->text), step->judge.has_value()};
-  if (step->judge) {
-    answer.submission = std::move(step->judge->submission);
-    answer.request = step->judge->request;
+  TRY(auto step, call.repeat ? box.repeat(parsed, *outside) : box.begin(parsed, *outside));
+  ToolAnswer answer{call.trajectory, call.turn, std::move(step.text), step.judge.has_value()};
+  if (step.judge) {
+    answer.submission = std::move(step.judge->submission);
+    answer.request = step.judge->request;
   }
   return answer;
 }
@@ -68,10 +81,10 @@ caf::result<ToolAnswer> ToolExecutorState::call(const ToolCall& call) {
 }
 
 void ToolExecutorState::release(atom::release /*unused*/, TrajectoryId trajectory) {
-  const auto found = places_.find(trajectory);
-  if (found == places_.end()) return;
+  const auto found = open_workspaces_.find(trajectory);
+  if (found == open_workspaces_.end()) return;
   if (services_) end_jobs(found->second->box);
-  places_.erase(found);
+  open_workspaces_.erase(found);
 }
 
 /// Jobs that cannot be ended one by one end with their service.
@@ -84,13 +97,13 @@ void ToolExecutorState::end_jobs(sandbox::ToolBox& box) {
 
 void ToolExecutorState::describe(ActorStatus& status) const {
   status.phase = "serving";
-  status.gauges["workspaces"] = static_cast<double>(places_.size());
+  status.gauges["workspaces"] = static_cast<double>(open_workspaces_.size());
 }
 
 ToolExecutorActor::behavior_type tool_executor(
     ToolExecutorActor::stateful_pointer<ToolExecutorState> self, Identity identity,
     ToolExecutorSettings settings) {
-  adopt(self, std::move(identity));
+  set_up_actor(self, std::move(identity));
   self->state.start(std::move(settings));
   return {on(self, "status", &ToolExecutorState::status),
           on(self, "call", &ToolExecutorState::call),

@@ -14,8 +14,9 @@
 
 #include "actors/base/actor_state.hpp"
 #include "actors/protocol/interfaces.hpp"
+#include "runtime/config/run_config.hpp"
+#include "sandbox/service/client.hpp"
 #include "sandbox/workspace/tool_box.hpp"
-#include "sandbox/workspace/tool_services.hpp"
 #include "sandbox/workspace/workspace.hpp"
 
 namespace warpsmith::actors {
@@ -28,6 +29,12 @@ struct ToolExecutorSettings {
   std::function<Result<std::unique_ptr<sandbox::ToolServices>>()> services;
 };
 
+/// `skill`: text of the contract's SKILL.md. `scratch`: the folder of the workspaces' folder.
+/// `ender` ends the shells' service from another thread.
+ToolExecutorSettings tool_executor_settings(const RunConfig& config, std::string skill,
+                                            const std::filesystem::path& scratch,
+                                            std::shared_ptr<sandbox::EndSwitch> ender);
+
 class ToolExecutorState : public ActorState {
  public:
   void start(ToolExecutorSettings settings);
@@ -36,23 +43,24 @@ class ToolExecutorState : public ActorState {
 
  private:
   /// A trajectory's folder and its tools. The box points into the workspace, so neither moves.
-  struct Place {
-    Place(sandbox::Workspace w, sandbox::ToolBoxConfig c)
+  struct OpenWorkspace {
+    OpenWorkspace(sandbox::Workspace w, sandbox::ToolBoxConfig c)
         : workspace(std::move(w)), box(workspace, std::move(c)) {}
     sandbox::Workspace workspace;
     sandbox::ToolBox box;
   };
 
   void describe(ActorStatus& status) const override;
-  Result<Place*> place_of(const ToolCall& call);
+  Result<OpenWorkspace*> workspace_of(const ToolCall& call);
   Result<ToolAnswer> run(const ToolCall& call);
   Result<sandbox::ToolServices*> services();
   void end_jobs(sandbox::ToolBox& box);
 
   ToolExecutorSettings settings_;
   std::optional<sandbox::WorkspaceBase> base_;
-  std::map<TrajectoryId, std::unique_ptr<Place>> places_;
-  std::unique_ptr<sandbox::ToolServices> services_;  // last: its jobs end before their folders go
+  std::map<TrajectoryId, std::unique_ptr<OpenWorkspace>> open_workspaces_;
+  std::unique_ptr<sandbox::ToolServices>
+      services_;  // last, so that its jobs end before their folders are removed
 };
 
 ToolExecutorActor::behavior_type tool_executor(

@@ -1,24 +1,101 @@
 // SPDX-License-Identifier: Apache-2.0
-// `warpsmith bench commit` and `bench pairs`: the accuracy of the times behind verdicts.
+// `warpsmith bench commit` and `bench pairs`: the accuracy of the times in verdicts, measured with
+// a kernel that does nothing, a loop of known length, and repeated evaluations of one kernel.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
-#include "commands/bench/bench_parts.hpp"
-#include "commands/bench/commit_honesty.hpp"
+#include "actors/sandbox/sandbox_backend.hpp"
+#include "commands/bench/bench.hpp"
+#include "commands/bench/kernel_sources.hpp"
+#include "commands/bench/repetition.hpp"
 #include "commands/slots.hpp"
-#include "actors/sandbox/service_backend.hpp"
+#include "runtime/clock.hpp"
 #include "runtime/environment.hpp"
 #include "runtime/median.hpp"
 #include "runtime/process/child.hpp"
+#include "sandbox/bench/self_check.hpp"
+#include "sandbox/contract/cpu/cpu_compiler.hpp"
+#include "sandbox/service/client.hpp"
 #include "synthesis/task_source.hpp"
 
 namespace warpsmith::commands {
 using namespace actors;
 namespace {
+
+/// The speed-up over eager that one complete evaluation measured.
+struct SpeedupSample {
+  Interval interval;  // 95 %
+  std::string evidence;
+};
+
+/// Two evaluations of one kernel.
+struct VerdictPair {
+  SpeedupSample first, second;
+
+  bool overlaps() const {
+    return first.interval.low <= second.interval.high && second.interval.low <= first.interval.high;
+  }
+};
+
+Result<std::string> compile_check(const sandbox::SandboxOptions& options, Deadline deadline) {
+  TRY(auto compiler, sandbox::CpuCompiler::create(options));
+  TRY(auto compiled, compiler.compile({{"kernel.cpp", sandbox::self_check_kernel}}, deadline));
+  if (compiled.failure) {
+    return fail(ErrorCode::infrastructure, "the self-check's kernel: " + compiled.text);
+  }
+  return std::move(compiled.artefact);
+}
+
+Result<SpeedupSample> speedup_sample(const Judgement& judgement) {
+  if (const auto* failure = std::get_if<InfraFailure>(&judgement)) {
+    return fail(ErrorCode::infrastructure, failure->detail);
+  }
+  const auto& verdict = std::get<Verdict>(judgement);
+  if (verdict.shapes.empty() || !verdict.shapes.front().speedup_eager_interval) {
+    return fail(ErrorCode::infrastructure, "no times: " + verdict.feedback);
+  }
+  return SpeedupSample{*verdict.shapes.front().speedup_eager_interval, verdict.evidence};
+}
+
+/// Compiles the self-check's kernel and measures it in `processes` fresh processes. Call it from
+/// the program's main thread.
+Result<std::vector<sandbox::SelfCheck>> measure_commit(const sandbox::SandboxOptions& options,
+                                                       int64_t processes, Deadline deadline) {
+  TRY(auto artefact, compile_check(options, deadline));
+  const sandbox::SelfCheckOptions check{options.program, std::move(artefact), options.core};
+  std::vector<sandbox::SelfCheck> all;
+  for (int64_t i = 0; i < processes; ++i) {
+    TRY(auto one, sandbox::self_check(check, deadline));
+    all.push_back(one);
+  }
+  return all;
+}
+
+/// Evaluates one kernel twice per pair. Fails at a verdict without times, with its feedback.
+Result<std::vector<VerdictPair>> measure_pairs(sandbox::Backend& backend, const Task& task,
+                                               const std::string& source, int64_t pairs,
+                                               const BenchProgress& progress) {
+  const Submission submission{task.id, "cpu", {{"kernel.cpp", source}}};
+  std::vector<VerdictPair> all;
+  for (int64_t i = 0; i < pairs; ++i) {
+    VerdictPair pair;
+    for (SpeedupSample* sample : {&pair.first, &pair.second}) {
+      TRY(auto seen, speedup_sample(final_verdict(backend, task, submission).judgement));
+      *sample = std::move(seen);
+    }
+    all.push_back(pair);
+    progress("pair " + std::to_string(i + 1) + " of " + std::to_string(pairs));
+  }
+  return all;
+}
 
 constexpr double bar_overhead_us = 20;
 constexpr double bar_noop_us = 2;
@@ -32,18 +109,18 @@ struct CommitArguments {
   bool while_learning = false, json = false;
 };
 
-/// Runs the program's own training bench on the cores beside the slot, until this object ends.
+/// Runs the program's own training bench on the cores that the slot does not use, until this object
+/// is destroyed.
 class BackgroundTraining {
  public:
   static Result<BackgroundTraining> start(bool wanted) {
-    BackgroundTraining beside;
-    if (!wanted) return beside;
+    BackgroundTraining training;
+    if (!wanted) return training;
     ChildSpec spec;
     spec.argv = {"/proc/self/exe", "bench", "learn", "--steps", "1000000"};
-    auto child = Child::start(spec);
-    if (!child) return tl::unexpected(std::move(child.error()));
-    beside.child_.emplace(std::move(*child));
-    return beside;
+    TRY(auto child, Child::start(spec));
+    training.child_.emplace(std::move(child));
+    return training;
   }
 
   /// Fails if the training has ended: the figures are then those of an idle machine.
@@ -161,9 +238,9 @@ ExitCode bench_pairs(const CommitArguments& args) {
   const auto task = synthesis::load_task(args.task.empty() ? folder / "rms_norm.py"
                                                            : std::filesystem::path{args.task});
   if (!task) return report(task.error());
-  const std::string beside =
+  const std::string task_folder =
       args.task.empty() ? folder.string() : std::filesystem::path{args.task}.parent_path().string();
-  const auto sources = write_kernels({.folders = {beside}, .styles = {args.style}});
+  const auto sources = write_kernels({.folders = {task_folder}, .styles = {args.style}});
   if (!sources) return report(sources.error());
   const auto slots = take_slots({});
   if (!slots) return report(slots.error());

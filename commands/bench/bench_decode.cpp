@@ -1,15 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// `warpsmith bench decode`: tokens per second of the generator, then of `transformers`.
-#include "policy/generate/bench_decode.hpp"
+// `warpsmith bench decode`: tokens per second of the generator compared with `transformers`.
+#include <ATen/Parallel.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
 
 #include "actors/base/script.hpp"
-#include "commands/bench/bench_parts.hpp"
-#include "commands/bench/decode_subject.hpp"
+#include "commands/bench/bench.hpp"
+#include "policy/format/hf_folder.hpp"
+#include "policy/generate/bench_decode.hpp"
+#include "policy/generate/cpu/cpu_engine.hpp"
+#include "policy/generate/cuda/cuda_engine.hpp"
+#include "policy/generate/cuda/memory_plan.hpp"
+#include "policy/model/weights.hpp"
 #include "runtime/environment.hpp"
 #include "runtime/json_text.hpp"
 
@@ -17,7 +25,90 @@ namespace warpsmith::commands {
 using namespace actors;
 namespace {
 
-namespace fs = std::filesystem;
+struct DecodeSubjectOptions {
+  std::string device = "cpu";  // "cpu" or "cuda"
+  int gpu = 0;
+  std::filesystem::path model;  // a folder in Hugging Face layout
+};
+
+/// The model that is measured, on its device.
+struct DecodeSubject {
+  DecodeSubjectOptions options;
+  policy::ModelConfig config;
+  policy::ModelWeights weights;
+  std::optional<double> bandwidth;  // of the GPU's memory, in bytes per second
+};
+
+struct DecodeFigures {
+  policy::DecodeBenchReport report;
+  std::optional<double> memory_limit;  // decoded tokens per second; on a GPU
+  std::optional<double> swap_ms;       // pause for newer weights; on a GPU
+};
+
+bool on_gpu(const DecodeSubjectOptions& options) {
+  return options.device == "cuda";
+}
+
+Result<DecodeSubject> with_random_weights(const DecodeSubjectOptions& options) {
+  TRY(auto config, policy::read_hf_config(options.model));
+  DecodeSubject subject{.options = options, .config = config};
+  try {
+    subject.weights = policy::random_weights_on(config, options.gpu);
+  } catch (const std::exception& error) {
+    return fail(ErrorCode::unsupported, std::string("random weights on a GPU: ") + error.what());
+  }
+  return subject;
+}
+
+Result<DecodeSubject> with_own_weights(const DecodeSubjectOptions& options) {
+  TRY(const auto model, policy::load_hf_model(options.model));
+  return DecodeSubject{.options = options, .config = model.config(), .weights = model.weights()};
+}
+
+Result<std::unique_ptr<policy::Engine>> make_engine(const DecodeSubject& subject,
+                                                    const policy::DecodeBenchOptions& options) {
+  policy::EngineConfig config = policy::bench_engine_config(options);
+  if (!on_gpu(subject.options)) return policy::make_cpu_engine(subject.config, config);
+  config.step_rows = 8192;
+  return policy::make_cuda_engine(subject.config, config, {.gpu = subject.options.gpu});
+}
+
+/// Opens the model and measures the GPU. A folder without weights gets random ones on a GPU.
+Result<DecodeSubject> open_decode_subject(const DecodeSubjectOptions& options) {
+  if (!on_gpu(options)) {
+    at::set_num_threads(1);  // as the peer does
+    return with_own_weights(options);
+  }
+  TRY(const auto bandwidth, policy::copy_bandwidth(options.gpu));
+  auto subject = policy::has_hf_weights(options.model) ? with_own_weights(options)
+                                                       : with_random_weights(options);
+  if (subject) subject->bandwidth = bandwidth;
+  return subject;
+}
+
+Result<DecodeFigures> measure_decode(const DecodeSubject& subject,
+                                     const policy::DecodeBenchOptions& options) {
+  TRY(const auto engine, make_engine(subject, options));
+  engine->load(PolicyVersion{}, subject.weights);
+  const int64_t vocab = subject.config.vocab;
+  const bool gpu = on_gpu(subject.options);
+  if (gpu) {
+    // Loads modules, records graphs and lets cuBLAS choose, as in a run that has been going for a
+    // while.
+    TRY_VOID(policy::bench_decode(*engine, vocab, options));
+    engine->load(PolicyVersion{0, 1}, subject.weights);  // forgets the prompts
+  }
+  TRY(auto report, policy::bench_decode(*engine, vocab, options));
+  DecodeFigures figures{.report = report};
+  if (!gpu) return figures;
+  TRY(const auto swap, policy::bench_swap(*engine, subject.weights, vocab, options));
+  figures.swap_ms = swap * 1000;
+  const double context =
+      static_cast<double>(options.prompt_tokens) + static_cast<double>(options.new_tokens) / 2;
+  figures.memory_limit =
+      policy::cuda::decode_roofline(subject.config, options.batch, context, *subject.bandwidth);
+  return figures;
+}
 
 struct DecodeArguments {
   DecodeSubjectOptions subject;
@@ -52,23 +143,22 @@ constexpr const char* all_name = "tokens_per_second";
 
 Result<std::map<std::string, double>> run_peer(int64_t batch, const DecodeArguments& args) {
   const std::string script = "scripts/bench_decode_peer.py";
-  const auto output = run_script(
-      source_folder() / script,
-      {args.subject.model.string(), "--batch", std::to_string(batch), "--prompt-tokens",
-       std::to_string(args.prompt_tokens), "--new-tokens", std::to_string(args.new_tokens),
-       "--device",
-       args.subject.device == "cuda" ? "cuda:" + std::to_string(args.subject.gpu) : "cpu"},
-      std::chrono::minutes{30});
-  if (!output) return tl::unexpected(output.error());
-  return numbers_of(script, *output, {prefill_name, decode_name, all_name});
+  TRY(const auto output,
+      run_script(
+          source_folder() / script,
+          {args.subject.model.string(), "--batch", std::to_string(batch), "--prompt-tokens",
+           std::to_string(args.prompt_tokens), "--new-tokens", std::to_string(args.new_tokens),
+           "--device",
+           args.subject.device == "cuda" ? "cuda:" + std::to_string(args.subject.gpu) : "cpu"},
+          std::chrono::minutes{30}));
+  return numbers_of(script, output, {prefill_name, decode_name, all_name});
 }
 
 Result<void> add_peer(int64_t batch, const DecodeArguments& args, Figures& figures) {
-  const auto peer = run_peer(batch, args);
-  if (!peer) return tl::unexpected(peer.error());
-  figures.peer_prefill = peer->at(prefill_name);
-  figures.peer_decode = peer->at(decode_name);
-  figures.peer_all = peer->at(all_name);
+  TRY(const auto peer, run_peer(batch, args));
+  figures.peer_prefill = peer.at(prefill_name);
+  figures.peer_decode = peer.at(decode_name);
+  figures.peer_all = peer.at(all_name);
   return {};
 }
 
@@ -92,7 +182,7 @@ nlohmann::json to_json(const Figures& f) {
   return out;
 }
 
-std::string beside(double own, const std::optional<double>& peer) {
+std::string compared(double own, const std::optional<double>& peer) {
   if (!peer) return fixed(own, 0);
   return fixed(own, 0) + " against " + fixed(*peer, 0) + ": " + fixed(own / *peer, 2) + "x";
 }
@@ -103,7 +193,7 @@ std::string to_text(const std::vector<Figures>& all) {
     const policy::DecodeBenchReport& own = f.own.report;
     const std::string batch = ", batch " + std::to_string(own.batch);
     rows.push_back({"decoded tokens per second" + batch,
-                    beside(own.decode_tokens_per_second, f.peer_decode),
+                    compared(own.decode_tokens_per_second, f.peer_decode),
                     {}});
     if (f.own.memory_limit) {
       rows.push_back({"share of the memory limit" + batch,
@@ -112,10 +202,10 @@ std::string to_text(const std::vector<Figures>& all) {
                       {}});
     }
     rows.push_back({"sampled tokens per second with prefill" + batch,
-                    beside(own.tokens_per_second, f.peer_all),
+                    compared(own.tokens_per_second, f.peer_all),
                     {}});
     rows.push_back({"prefilled tokens per second" + batch,
-                    beside(own.prefill_tokens_per_second, f.peer_prefill),
+                    compared(own.prefill_tokens_per_second, f.peer_prefill),
                     {}});
     if (f.own.swap_ms) {
       rows.push_back({"pause for newer weights" + batch, fixed(*f.own.swap_ms, 1) + " ms", {}});
@@ -126,23 +216,19 @@ std::string to_text(const std::vector<Figures>& all) {
 
 Result<std::vector<Figures>> measure_all(const DecodeArguments& args) {
   std::vector<Figures> all;
-  // The peer runs after all of ours, so that it has the GPU's memory for itself.
+  // The peer runs last, when the model has released the GPU's memory.
   {
-    const auto subject = open_decode_subject(args.subject);
-    if (!subject) return tl::unexpected(subject.error());
+    TRY(const auto subject, open_decode_subject(args.subject));
     for (const int64_t batch : args.batches) {
-      auto own = measure_decode(
-          *subject,
-          {.batch = batch, .prompt_tokens = args.prompt_tokens, .new_tokens = args.new_tokens});
-      if (!own) return tl::unexpected(own.error());
-      all.push_back({.own = *own});
+      TRY(auto own, measure_decode(subject, {.batch = batch,
+                                             .prompt_tokens = args.prompt_tokens,
+                                             .new_tokens = args.new_tokens}));
+      all.push_back({.own = own});
     }
   }
   for (Figures& figures : all) {
     if (args.no_peer) break;
-    if (auto ok = add_peer(figures.own.report.batch, args, figures); !ok) {
-      return tl::unexpected(ok.error());
-    }
+    TRY_VOID(add_peer(figures.own.report.batch, args, figures));
   }
   return all;
 }
@@ -176,7 +262,7 @@ const char* const decode_footer =
 
 Command bench_decode_part() {
   return {
-      "decode", "Tokens per second of the generator beside transformers",
+      "decode", "Tokens per second of the generator compared with transformers",
       [](CLI::App& app) -> std::function<ExitCode()> {
         auto args = std::make_shared<DecodeArguments>();
         app.add_option("--device", args->subject.device, "cpu, or cuda for a GPU")

@@ -1,21 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
-// `warpsmith bench evaluate`: complete evaluations per second of the slots, and where time goes.
+// `warpsmith bench evaluate`: complete evaluations per second of the slots, the share of each
+// phase, and on a GPU the time of the released workspace's protocol for one of the same kernels.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
 
-#include "commands/baselines_option.hpp"
-#include "commands/bench/bench_parts.hpp"
+#include "actors/base/script.hpp"
+#include "commands/bench/bench.hpp"
 #include "commands/bench/evaluation_rate.hpp"
-#include "commands/bench/workspace_peer.hpp"
-#include "commands/end_on_signal.hpp"
+#include "commands/options.hpp"
+#include "commands/signals.hpp"
 #include "commands/slots.hpp"
+#include "runtime/environment.hpp"
 #include "runtime/json_text.hpp"
+#include "runtime/result.hpp"
+#include "runtime/run/durable_file.hpp"
+#include "runtime/run/owned_folder.hpp"
+#include "runtime/submission.hpp"
 
 namespace warpsmith::commands {
+using namespace actors;
 namespace {
+
+/// The peer on a GPU: the released workspace's protocol for one of the same kernels. Seconds, as
+/// scripts/bench_workspace_peer.py measures them.
+struct WorkspacePeer {
+  double compile_s = 0, verify_s = 0, profile_s = 0;
+  double total_s = 0;
+  double held_s = 0;  // that the GPU is held: all but the compilation
+};
+
+/// The task of the peer; its kernel takes one input and the number of its rows.
+constexpr const char* workspace_peer_task = "scaled_softmax";
+
+constexpr const char* workspace_peer_script = "scripts/bench_workspace_peer.py";
+
+Result<WorkspacePeer> read_peer_output(const std::string& text) {
+  TRY(const auto output, numbers_of(workspace_peer_script, text,
+                                    {"compile_s", "verify_s", "profile_s", "total_s", "held_s"}));
+  return WorkspacePeer{.compile_s = output.at("compile_s"),
+                       .verify_s = output.at("verify_s"),
+                       .profile_s = output.at("profile_s"),
+                       .total_s = output.at("total_s"),
+                       .held_s = output.at("held_s")};
+}
+
+/// Runs the script on one solution for at most ten minutes. An error contains the script's own
+/// message.
+Result<WorkspacePeer> measure_workspace_peer(const std::string& task_file,
+                                             const FileSet& solution) {
+  TRY(const auto scratch, OwnedFolder::make_temporary());
+  for (const auto& [name, text] : solution) {
+    TRY_VOID(write_file_durably(scratch.path() / name, text));
+  }
+  TRY(const auto output, run_script(source_folder() / workspace_peer_script,
+                                    {"--task", task_file, "--solution", scratch.path().string()},
+                                    std::chrono::minutes{10}));
+  return read_peer_output(output);
+}
 
 struct EvaluateArguments {
   std::string contract = "cpu", tasks;
@@ -33,18 +78,17 @@ struct Bars {
 
 Bars bars_of(const EvaluateArguments& args) {
   if (args.contract == "cpu") return {.per_second = 1, .compile_ms = 500};
-  // 5,000 per hour and GPU if evaluations overlap; otherwise the time of one alone.
+  // 5,000 per hour and GPU if evaluations overlap; otherwise the time of a single one.
   if (args.slots > args.gpus) return {.per_second = 5000.0 / 3600 * double(args.gpus)};
   return {.median_ms = 1300, .held_ms = 500};
 }
 
 Result<EvaluationLoad> load_of(const EvaluateArguments& args) {
-  auto known = tasks_with_kernels(args.contract, args.tasks, args.styles);
-  if (!known) return tl::unexpected(std::move(known.error()));
+  TRY(auto known, tasks_with_kernels(args.contract, args.tasks, args.styles));
   EvaluationLoad load;
   load.contract = args.contract;
-  load.tasks = std::move(known->tasks);
-  load.sources = std::move(known->sources);
+  load.tasks = std::move(known.tasks);
+  load.sources = std::move(known.sources);
   load.evaluations = args.evaluations;
   load.repeat_sources = args.repeat_sources;
   load.progress = print_progress;
@@ -143,9 +187,8 @@ Result<Peer> peer_of(const EvaluateArguments& args, const EvaluationLoad& load) 
     return fail(ErrorCode::invalid_argument,
                 std::string("--peer: the tasks do not include ") + workspace_peer_task);
   }
-  auto measured = measure_workspace_peer(task->source, load.sources.at(task->id).front());
-  if (!measured) return tl::unexpected(std::move(measured.error()));
-  return Peer{*measured};
+  TRY(auto measured, measure_workspace_peer(task->source, load.sources.at(task->id).front()));
+  return Peer{measured};
 }
 
 /// Reports how much Ctrl-C left undone, if anything, and returns the exit code.
@@ -157,7 +200,7 @@ ExitCode report_shortfall(const EvaluationFigures& figures, const EvaluateArgume
 
 ExitCode bench_evaluate(const EvaluateArguments& args) {
   if (args.peer && args.contract != "device") {
-    return report({ErrorCode::invalid_argument, "--peer: expected --contract device with it"});
+    return report({ErrorCode::invalid_argument, "--peer: expected --contract device as well"});
   }
   const SignalWait signals{stop_notice};
   auto load = load_of(args);
@@ -182,7 +225,7 @@ ExitCode bench_evaluate(const EvaluateArguments& args) {
 }
 
 const char* const evaluate_footer =
-    "Each evaluation is complete: compiled, verified on secret inputs, and timed beside eager,\n"
+    "Each evaluation is complete: compiled, verified on secret inputs, and timed against eager,\n"
     "torch.compile and, on GPUs, --baselines, by the service that `check` and `train` use. The\n"
     "kernels are correct ones in several styles; each text is new to the compile cache. Every\n"
     "task is measured once before the clock starts (afterwards it is cached on disk). Phase\n"

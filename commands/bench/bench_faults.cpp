@@ -10,12 +10,12 @@
 #include <optional>
 #include <string>
 
-#include "commands/bench/bench_parts.hpp"
+#include "commands/bench/bench.hpp"
 #include "commands/bench/fault_run.hpp"
-#include "commands/bench/scratch_folder.hpp"
-#include "commands/end_on_signal.hpp"
+#include "commands/signals.hpp"
 #include "commands/slots.hpp"
 #include "runtime/json_text.hpp"
+#include "runtime/run/owned_folder.hpp"
 #include "sandbox/judge/gpu/gpu_bench.hpp"
 
 namespace warpsmith::commands {
@@ -29,11 +29,10 @@ struct FaultsArguments {
 };
 
 Result<FaultLoad> load_of(const FaultsArguments& args) {
-  auto known = tasks_with_kernels(args.contract, args.tasks);
-  if (!known) return tl::unexpected(std::move(known.error()));
+  TRY(auto known, tasks_with_kernels(args.contract, args.tasks));
   return FaultLoad{.contract = args.contract,
-                   .tasks = std::move(known->tasks),
-                   .sources = std::move(known->sources),
+                   .tasks = std::move(known.tasks),
+                   .sources = std::move(known.sources),
                    .kernels = args.kernels,
                    .evaluations = args.evaluations,
                    .faults = args.faults,
@@ -47,7 +46,7 @@ SandboxConfig config_of(const FaultsArguments& args) {
   config.count = args.slots;
   config.gpus = args.gpus;
   // Each hang takes as long as this limit. A GPU's traps take longer, see `patience_with`.
-  if (args.contract == "cpu") config.limits.call = std::chrono::seconds{2};
+  if (args.contract == "cpu") config.settings.call_timeout = std::chrono::seconds{2};
   return config;
 }
 
@@ -57,9 +56,8 @@ class DeviceMemories {
   static Result<DeviceMemories> open(const SandboxConfig& config) {
     DeviceMemories all;
     for (int64_t i = 0; uses_gpus(config) && i < config.gpus; ++i) {
-      auto verifier = sandbox::GpuVerifier::open(static_cast<int>(config.first_gpu + i));
-      if (!verifier) return tl::unexpected(std::move(verifier.error()));
-      all.verifiers_.push_back(std::move(*verifier));
+      TRY(auto verifier, sandbox::GpuVerifier::open(static_cast<int>(config.first_gpu + i)));
+      all.verifiers_.push_back(std::move(verifier));
     }
     return all;
   }
@@ -87,7 +85,7 @@ nlohmann::json kinds_json(const FaultFigures& f) {
 }
 
 nlohmann::json to_json(const FaultFigures& f, const FaultsArguments& args) {
-  const Remains& r = f.remains;
+  const Leftovers& r = f.leftovers;
   return {{"contract", args.contract},
           {"slots", args.slots},
           {"seed", args.seed},
@@ -97,8 +95,8 @@ nlohmann::json to_json(const FaultFigures& f, const FaultsArguments& args) {
           {"beside_faults", f.beside_faults},
           {"faults", f.faults()},
           {"unexpected", f.unexpected()},
-          {"struck", f.struck},
-          {"struck_equal", f.struck_equal},
+          {"struck", f.killed},
+          {"struck_equal", f.killed_equal},
           {"missed_strikes", f.missed},
           {"repeats", f.repeats},
           {"failures", f.failures},
@@ -124,14 +122,14 @@ std::string counts_text(const std::map<std::string, int64_t>& counts) {
 }
 
 std::string to_text(const FaultFigures& f) {
-  const Remains& r = f.remains;
+  const Leftovers& r = f.leftovers;
   const auto number = [](auto value) { return std::to_string(value); };
   std::vector<BenchRow> rows{
       {"honest evaluations", number(f.honest), {}},
-      {"of them beside a fault", number(f.beside_faults), {}},
+      {"of them during a fault", number(f.beside_faults), {}},
       {"same verdict as undisturbed", number(f.honest_equal), number(f.honest)},
-      {"evaluations with a process killed", number(f.struck), {}},
-      {"same verdict as undisturbed", number(f.struck_equal), number(f.struck)},
+      {"evaluations with a process killed", number(f.killed), {}},
+      {"same verdict as undisturbed", number(f.killed_equal), number(f.killed)},
       {"faults", number(f.faults()), {}},
       {"with an unexpected verdict", number(f.unexpected()), "0"},
       {"infrastructure failures, retried", counts_text(f.failures), {}}};
@@ -161,12 +159,12 @@ std::string to_text(const FaultFigures& f) {
   return out;
 }
 
-/// Sets TMPDIR to a folder of its own, for this process and those that it starts.
+/// Sets TMPDIR to a folder, for this process and those that it starts.
 class PrivateTemporaries {
  public:
-  PrivateTemporaries() {
+  explicit PrivateTemporaries(const OwnedFolder& folder) {
     if (const char* before = std::getenv(variable)) before_ = before;
-    ::setenv(variable, folder_.path().c_str(), 1);
+    ::setenv(variable, folder.path().c_str(), 1);
   }
   ~PrivateTemporaries() {
     if (before_) {
@@ -180,7 +178,6 @@ class PrivateTemporaries {
 
  private:
   static constexpr const char* variable = "TMPDIR";
-  const ScratchFolder folder_;
   std::optional<std::string> before_;
 };
 
@@ -204,14 +201,16 @@ ExitCode bench_faults(const FaultsArguments& args) {
   const auto slots = take_slots(config);
   if (!slots) return report(slots.error());
   // Files in the temporary folder are then those of the services.
-  const PrivateTemporaries temporaries;
+  const auto folder = OwnedFolder::make_temporary();
+  if (!folder) return report(folder.error());
+  const PrivateTemporaries temporaries(*folder);
   const auto memories = DeviceMemories::open(config);
   if (!memories) return report(memories.error());
   const auto free_before = memories->free_bytes();
   auto figures = run_faults(*slots, *load);
   if (!figures) return report(figures.error());
-  figures->remains.free_bytes_before = free_before;
-  figures->remains.free_bytes_after = memories->free_bytes();
+  figures->leftovers.free_bytes_before = free_before;
+  figures->leftovers.free_bytes_after = memories->free_bytes();
   std::cout << (args.json ? json_text(to_json(*figures, args)) + '\n' : to_text(*figures));
   return exit_code_of(*figures, args);
 }

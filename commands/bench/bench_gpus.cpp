@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// `warpsmith bench gpus`: complete evaluations per second of several GPUs beside those of one.
+// `warpsmith bench gpus`: complete evaluations per second of several GPUs compared with one.
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "commands/baselines_option.hpp"
-#include "commands/bench/bench_parts.hpp"
-#include "commands/bench/gpu_scaling.hpp"
-#include "commands/end_on_signal.hpp"
+#include "commands/bench/bench.hpp"
+#include "commands/bench/evaluation_rate.hpp"
+#include "commands/options.hpp"
+#include "commands/signals.hpp"
 #include "commands/slots.hpp"
 #include "runtime/json_text.hpp"
 
@@ -23,11 +23,10 @@ struct GpusArguments {
 };
 
 Result<EvaluationLoad> load_of(const GpusArguments& args) {
-  auto known = tasks_with_kernels("device", args.tasks);
-  if (!known) return tl::unexpected(std::move(known.error()));
+  TRY(auto known, tasks_with_kernels("device", args.tasks));
   return EvaluationLoad{.contract = "device",
-                        .tasks = std::move(known->tasks),
-                        .sources = std::move(known->sources),
+                        .tasks = std::move(known.tasks),
+                        .sources = std::move(known.sources),
                         .evaluations = args.evaluations,
                         .progress = print_progress};
 }
@@ -93,9 +92,8 @@ Result<std::vector<SandboxBackendFactory>> start_services(const GpusArguments& a
   config.gpus = args.gpus;
   config.count = args.slots * args.gpus;
   config.baselines = selected_baselines(args.baselines);
-  const auto slots = take_slots(config);
-  if (!slots) return tl::unexpected(slots.error());
-  return services_of(*slots, end.ender());
+  TRY(const auto slots, take_slots(config));
+  return services_of(slots, end.ender());
 }
 
 ExitCode bench_gpus(const GpusArguments& args) {
@@ -118,13 +116,13 @@ ExitCode bench_gpus(const GpusArguments& args) {
 
 const char* const gpus_footer =
     "Evaluations like those of `bench evaluate --contract device`: first --evaluations with the\n"
-    "slots of the first GPU alone, then as many per GPU with the slots of all. Every slot has a\n"
-    "core of its own. Ctrl-C ends with the figures so far.";
+    "slots of the first GPU only, then as many per GPU with the slots of all. Every slot has its\n"
+    "own core. Ctrl-C ends with the figures so far.";
 
 }  // namespace
 
 Command bench_gpus_part() {
-  return {"gpus", "Complete evaluations per second of several GPUs beside one",
+  return {"gpus", "Complete evaluations per second of several GPUs compared with one",
           [](CLI::App& app) -> std::function<ExitCode()> {
             auto args = std::make_shared<GpusArguments>();
             app.add_option("--gpus", args->gpus, "Number of GPUs, counted from the first")

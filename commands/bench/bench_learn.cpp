@@ -1,23 +1,299 @@
 // SPDX-License-Identifier: Apache-2.0
-// `warpsmith bench learn`: tokens per second of the trainer.
-#include "policy/learn/bench_learn.hpp"
-
+// `warpsmith bench learn`: tokens per second of the trainer on a CPU, one long trajectory on a GPU
+// compared with `transformers`, or the same steps on one rank and on several.
 #include <ATen/Parallel.h>
+#include <c10/util/Exception.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+#include <string>
 
-#include "commands/bench/bench_parts.hpp"
-#include "commands/bench/learn_on_gpu.hpp"
-#include "commands/bench/learn_on_ranks.hpp"
-#include "commands/option_rules.hpp"
+#include "actors/base/script.hpp"
+#include "commands/bench/bench.hpp"
+#include "commands/options.hpp"
 #include "policy/format/hf_folder.hpp"
+#include "policy/learn/bench_learn.hpp"
+#include "policy/learn/memory_plan.hpp"
+#include "policy/learn/placement.hpp"
+#include "policy/model/libtorch_runtime.hpp"
+#include "policy/model/weights.hpp"
 #include "runtime/environment.hpp"
+#include "runtime/result.hpp"
 
 namespace warpsmith::commands {
+using namespace actors;
 namespace {
+
+/// One long trajectory on a GPU: its gradient pass compared with transformers, and a whole PPO
+/// update.
+struct LongBenchOptions {
+  std::filesystem::path model;  // a folder in Hugging Face layout; its weights are not read
+  int gpu = 0;
+  int64_t tokens = 131'072;
+  int64_t turns = 128;
+  bool update = false;                       // measure a whole update, too
+  CriticKind critic = CriticKind::separate;  // of that update
+  bool offload = false;                      // its kept prefixes and layer inputs go to the host
+  bool no_peer = false;                      // do not run transformers
+  uint64_t seed = 1;
+};
+
+struct LongBenchFigures {
+  int64_t parameters = 0;
+  policy::PassFigures pass;                               // the second of two
+  std::optional<policy::PassFigures> peer;                // likewise
+  std::optional<policy::UpdateFigures> streamed, at_use;  // with --update
+};
+
+LearnerConfig on_gpu(const LongBenchOptions& options) {
+  LearnerConfig config;
+  config.device = ComputeDevice::cuda;
+  config.gpu = options.gpu;
+  return config;
+}
+
+policy::PassFigures measure_pass(const LongBenchOptions& options,
+                                 const policy::ModelConfig& config) {
+  const policy::Placement place = policy::placement_of(on_gpu(options));
+  policy::Transformer model{
+      config,
+      policy::random_weights_on(config, options.gpu).converted(at::TensorOptions(at::kFloat)),
+      place.compute};
+  model.weights().require_grad();
+  (void)policy::bench_pass(model, options.tokens, options.seed);  // loads and plans kernels
+  return policy::bench_pass(model, options.tokens, options.seed);
+}
+
+policy::UpdateFigures measure_update(const LongBenchOptions& options,
+                                     const policy::ModelConfig& config, ForwardMode forwards) {
+  policy::TrainerSetup setup;
+  setup.seed = options.seed;
+  setup.learner = on_gpu(options);
+  setup.learner.forwards = forwards;
+  setup.learner.critic.kind = options.critic;
+  setup.learner.step.trajectories = 1;
+  setup.learner.max_held_bytes = options.offload ? 1 : int64_t{1} << 40U;
+  setup.learner.max_offloaded_bytes = int64_t{1} << 40U;
+  if (options.offload) setup.learner.offload = {"kept_prefixes", "layer_inputs"};
+  policy::Trainer trainer{setup, config, policy::random_weights_on(config, options.gpu)};
+  policy::UpdateFigures figures = policy::bench_update(
+      trainer, {.tokens = options.tokens, .turns = options.turns}, options.seed);
+  // Its prefix is gone before its gradient pass begins, and there is no other trajectory.
+  const policy::TrajectoryBounds bounds{.longest = options.tokens, .concurrent = 0};
+  figures.planned_bytes = policy::plan_learner_memory(config, setup.learner, bounds).total();
+  return figures;
+}
+
+Result<policy::PassFigures> run_peer(const LongBenchOptions& options) {
+  const std::string script = "scripts/bench_learn_peer.py";
+  const auto output =
+      run_script(source_folder() / script,
+                 {options.model.string(), "--tokens", std::to_string(options.tokens), "--device",
+                  "cuda:" + std::to_string(options.gpu), "--seed", std::to_string(options.seed)},
+                 std::chrono::minutes{30});
+  if (!output) return tl::unexpected(output.error());
+  TRY(const auto numbers, numbers_of(script, *output, {"seconds", "peak_bytes"}));
+  return policy::PassFigures{numbers.at("seconds"), static_cast<int64_t>(numbers.at("peak_bytes"))};
+}
+
+Result<LongBenchFigures> measure_long(const LongBenchOptions& options) {
+  TRY_VOID(policy::check_placement(on_gpu(options)));
+  TRY(const auto config, policy::read_hf_config(options.model));
+  LongBenchFigures figures{.parameters = config.parameter_count()};
+  try {
+    figures.pass = measure_pass(options, config);
+    if (options.update) {
+      figures.streamed = measure_update(options, config, ForwardMode::streamed);
+      figures.at_use = measure_update(options, config, ForwardMode::at_use);
+    }
+  } catch (const c10::OutOfMemoryError& error) {
+    return fail(ErrorCode::capacity,
+                "bench learn: lower --tokens, leave out --update, or use "
+                "--critic shared: " +
+                    std::string(error.what_without_backtrace()));
+  } catch (const c10::Error& error) {
+    return fail(ErrorCode::infrastructure,
+                std::string("bench learn on a GPU: ") + error.what_without_backtrace());
+  }
+  policy::release_unused_memory(at::kCUDA);  // the peer is another process
+  if (options.no_peer) return figures;
+  TRY(auto peer, run_peer(options));
+  figures.peer = peer;
+  return figures;
+}
+
+std::string gib(int64_t bytes) {
+  return fixed(static_cast<double>(bytes) / (1 << 30), 1);
+}
+
+nlohmann::json to_json(const std::optional<policy::UpdateFigures>& f) {
+  if (!f) return nullptr;
+  return {{"streaming_seconds", f->streaming_seconds},
+          {"gap_seconds", f->gap_seconds},
+          {"gradient_seconds", f->gradient_seconds},
+          {"peak_bytes", f->peak_bytes},
+          {"planned_bytes", f->planned_bytes}};
+}
+
+nlohmann::json to_json(const LongBenchFigures& f, const LongBenchOptions& options) {
+  nlohmann::json out{{"parameters", f.parameters},
+                     {"tokens", options.tokens},
+                     {"seconds", f.pass.seconds},
+                     {"peak_bytes", f.pass.peak_bytes}};
+  out["peer_seconds"] = f.peer ? nlohmann::json(f.peer->seconds) : nullptr;
+  out["peer_peak_bytes"] = f.peer ? nlohmann::json(f.peer->peak_bytes) : nullptr;
+  out["update_streamed"] = to_json(f.streamed);
+  out["update_at_use"] = to_json(f.at_use);
+  return out;
+}
+
+void add_update(const std::string& how, const policy::UpdateFigures& f,
+                std::vector<BenchRow>& rows) {
+  rows.push_back({"last segment to gradient pass, " + how, fixed(f.gap_seconds, 3) + " s",
+                  how == "streamed" ? "<= 0.2 s" : ""});
+  rows.push_back({"gradient pass to new weights, " + how, fixed(f.gradient_seconds, 1) + " s", {}});
+  rows.push_back({"earlier segments, " + how, fixed(f.streaming_seconds, 1) + " s", {}});
+  rows.push_back({"peak of policy and critic, " + how, gib(f.peak_bytes) + " GiB",
+                  "within 10 % of " + gib(f.planned_bytes)});
+}
+
+std::string to_text(const LongBenchFigures& f, const LongBenchOptions& options) {
+  const std::string pass = "forward and backward of " + std::to_string(options.tokens) + " tokens";
+  std::string seconds = fixed(f.pass.seconds, 2) + " s";
+  std::string peak = gib(f.pass.peak_bytes) + " GiB";
+  if (f.peer) {
+    seconds += " against " + fixed(f.peer->seconds, 2) + ": " +
+               fixed(f.peer->seconds / f.pass.seconds, 2) + "x";
+    peak += " against " + gib(f.peer->peak_bytes);
+  }
+  std::vector<BenchRow> rows{{"parameters of the policy", std::to_string(f.parameters), {}},
+                             {pass, seconds, f.peer ? "not slower" : ""},
+                             {"peak of that pass", peak, "<= 60 GiB"}};
+  if (f.streamed) add_update("streamed", *f.streamed, rows);
+  if (f.at_use) add_update("at_use", *f.at_use, rows);
+  return table_of(rows);
+}
+
+/// The largest relative difference.
+double largest_gap(const std::vector<double>& a, const std::vector<double>& b) {
+  double most = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const double larger = std::max({std::abs(a[i]), std::abs(b[i]), 1e-12});
+    most = std::max(most, std::abs(a[i] - b[i]) / larger);
+  }
+  return most;
+}
+
+std::string short_text(double value) {
+  std::ostringstream text;
+  text.precision(2);
+  text << value;
+  return text.str();
+}
+
+/// The same steps on one rank of a learner and on several.
+struct RanksBenchOptions {
+  std::filesystem::path
+      model;              // a folder in Hugging Face layout; on a GPU its weights are not read
+  LearnerConfig learner;  // device, gpu, critic, threads; `gpus` is the number of ranks
+  policy::RanksShape shape;
+  uint64_t seed = 1;
+};
+
+struct RanksBenchFigures {
+  int64_t parameters = 0;
+  policy::RanksFigures one, several;
+
+  double speedup() const { return several.tokens_per_s / one.tokens_per_s; }
+  /// The largest difference between losses of the same step, relative to the larger loss.
+  double loss_gap() const {
+    return std::max(largest_gap(one.policy_losses, several.policy_losses),
+                    largest_gap(one.value_losses, several.value_losses));
+  }
+};
+
+/// On the host, so that it takes no memory of a GPU.
+Result<policy::Transformer> model_of(const RanksBenchOptions& options) {
+  if (options.learner.device == ComputeDevice::cpu) return policy::load_hf_model(options.model);
+  TRY(const auto config, policy::read_hf_config(options.model));
+  const auto gpu = static_cast<int>(options.learner.gpu);
+  return policy::Transformer{config, policy::random_weights_on(config, gpu).copy_on(at::kCPU)};
+}
+
+policy::RanksFigures measure(const RanksBenchOptions& options, const policy::Transformer& model,
+                             int64_t ranks) {
+  policy::TrainerSetup setup;
+  setup.seed = options.seed;
+  setup.learner = policy::ranks_config(options.learner, options.shape);
+  setup.learner.gpus = ranks;
+  policy::Trainer trainer{setup, model.config(), model.weights().clone()};
+  return policy::bench_ranks(trainer, setup.learner, options.shape, options.seed);
+}
+
+nlohmann::json to_json(const policy::RanksFigures& f) {
+  return {{"seconds", f.seconds},
+          {"tokens_per_s", f.tokens_per_s},
+          {"policy_losses", f.policy_losses},
+          {"value_losses", f.value_losses},
+          {"peak_bytes", f.peak_bytes}};
+}
+
+Result<RanksBenchFigures> measure_ranks(const RanksBenchOptions& options) {
+  TRY_VOID(policy::check_placement(options.learner));
+  policy::use_threads(static_cast<int>(options.learner.threads));
+  const bool gpu = options.learner.device == ComputeDevice::cuda;
+  RanksBenchFigures figures;
+  try {
+    TRY(const auto model, model_of(options));
+    figures.parameters = model.config().parameter_count();
+    if (gpu) policy::release_unused_memory(at::kCUDA);
+    figures.one = measure(options, model, 1);
+    if (gpu) policy::release_unused_memory(at::kCUDA);
+    figures.several = measure(options, model, options.learner.gpus);
+  } catch (const c10::Error& error) {
+    return fail(ErrorCode::infrastructure,
+                std::string("bench learn: ") + error.what_without_backtrace());
+  } catch (const std::runtime_error& error) {
+    return fail(ErrorCode::infrastructure, std::string("bench ") + error.what());
+  }
+  return figures;
+}
+
+std::string json_of(const RanksBenchFigures& f, const RanksBenchOptions& options) {
+  const nlohmann::json all{
+      {"parameters", f.parameters},     {"ranks", options.learner.gpus},
+      {"tokens", options.shape.tokens}, {"trajectories", options.shape.trajectories},
+      {"one", to_json(f.one)},          {"several", to_json(f.several)},
+      {"speedup", f.speedup()},         {"loss_gap", f.loss_gap()}};
+  return all.dump() + '\n';
+}
+
+std::string text_of(const RanksBenchFigures& f, const RanksBenchOptions& options) {
+  const bool gpu = options.learner.device == ComputeDevice::cuda;
+  const std::string shape = std::to_string(options.shape.trajectories) + " trajectories of " +
+                            std::to_string(options.shape.tokens) + " tokens";
+  std::vector<BenchRow> rows{
+      {"parameters of the policy", std::to_string(f.parameters), {}},
+      {"a step", shape, {}},
+      {"tokens per second, 1 rank", fixed(f.one.tokens_per_s, 0), {}},
+      {"tokens per second, " + std::to_string(options.learner.gpus) + " ranks",
+       fixed(f.several.tokens_per_s, 0) + ": " + fixed(f.speedup(), 2) + "x",
+       gpu && options.learner.gpus == 2 ? ">= 1.7x" : ""},
+      {"largest relative difference of losses", short_text(f.loss_gap()), {}}};
+  if (gpu) {
+    rows.push_back({"peak of a GPU, 1 rank", gib(f.one.peak_bytes) + " GiB", {}});
+    rows.push_back({"peak of a GPU, several ranks", gib(f.several.peak_bytes) + " GiB", {}});
+  }
+  return table_of(rows);
+}
 
 struct LearnArguments {
   std::string model, device = "cpu", critic = "separate";
@@ -48,58 +324,6 @@ std::string to_text(const policy::LearnBench& b) {
                    {"arithmetic", fixed(b.gflops, 1) + " GFLOP/s", {}},
                    {"streamed forwards", fixed(100 * b.observe_seconds / b.seconds, 0) + " %", {}},
                    {"measured", fixed(b.seconds, 1) + " s", {}}});
-}
-
-nlohmann::json to_json(const std::optional<policy::UpdateFigures>& f) {
-  if (!f) return nullptr;
-  return {{"streaming_seconds", f->streaming_seconds},
-          {"gap_seconds", f->gap_seconds},
-          {"gradient_seconds", f->gradient_seconds},
-          {"peak_bytes", f->peak_bytes},
-          {"planned_bytes", f->planned_bytes}};
-}
-
-nlohmann::json to_json(const LongBenchFigures& f, const LongBenchOptions& options) {
-  nlohmann::json out{{"parameters", f.parameters},
-                     {"tokens", options.tokens},
-                     {"seconds", f.pass.seconds},
-                     {"peak_bytes", f.pass.peak_bytes}};
-  out["peer_seconds"] = f.peer ? nlohmann::json(f.peer->seconds) : nullptr;
-  out["peer_peak_bytes"] = f.peer ? nlohmann::json(f.peer->peak_bytes) : nullptr;
-  out["update_streamed"] = to_json(f.streamed);
-  out["update_at_use"] = to_json(f.at_use);
-  return out;
-}
-
-std::string gib(int64_t bytes) {
-  return fixed(static_cast<double>(bytes) / (1 << 30), 1);
-}
-
-void add_update(const std::string& how, const policy::UpdateFigures& f,
-                std::vector<BenchRow>& rows) {
-  rows.push_back({"last segment to gradient pass, " + how, fixed(f.gap_seconds, 3) + " s",
-                  how == "streamed" ? "<= 0.2 s" : ""});
-  rows.push_back({"gradient pass to new weights, " + how, fixed(f.gradient_seconds, 1) + " s", {}});
-  rows.push_back({"earlier segments, " + how, fixed(f.streaming_seconds, 1) + " s", {}});
-  rows.push_back({"peak of policy and critic, " + how, gib(f.peak_bytes) + " GiB",
-                  "within 10 % of " + gib(f.planned_bytes)});
-}
-
-std::string to_text(const LongBenchFigures& f, const LongBenchOptions& options) {
-  const std::string pass = "forward and backward of " + std::to_string(options.tokens) + " tokens";
-  std::string seconds = fixed(f.pass.seconds, 2) + " s";
-  std::string peak = gib(f.pass.peak_bytes) + " GiB";
-  if (f.peer) {
-    seconds += " against " + fixed(f.peer->seconds, 2) + ": " +
-               fixed(f.peer->seconds / f.pass.seconds, 2) + "x";
-    peak += " against " + gib(f.peer->peak_bytes);
-  }
-  std::vector<BenchRow> rows{{"parameters of the policy", std::to_string(f.parameters), {}},
-                             {pass, seconds, f.peer ? "not slower" : ""},
-                             {"peak of that pass", peak, "<= 60 GiB"}};
-  if (f.streamed) add_update("streamed", *f.streamed, rows);
-  if (f.at_use) add_update("at_use", *f.at_use, rows);
-  return table_of(rows);
 }
 
 /// The model folder, or the default of the device.
@@ -158,7 +382,7 @@ ExitCode bench_learn(const LearnArguments& args) {
   return ExitCode::success;
 }
 
-/// Adds: none of `options` has an effect without `other`.
+/// Adds a rule: `options` have no effect without `other`.
 void require(std::vector<OptionRule>& rules, const std::vector<std::string>& options,
              const std::string& other, const std::string& remedy) {
   for (const std::string& option : options) {

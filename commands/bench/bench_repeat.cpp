@@ -5,12 +5,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "commands/bench/bench_parts.hpp"
+#include "actors/sandbox/sandbox_backend.hpp"
+#include "commands/bench/bench.hpp"
 #include "commands/bench/repetition.hpp"
-#include "commands/check_input.hpp"
-#include "commands/end_on_signal.hpp"
+#include "commands/check/check_call.hpp"
+#include "commands/signals.hpp"
 #include "commands/slots.hpp"
-#include "actors/sandbox/service_backend.hpp"
 
 namespace warpsmith::commands {
 using namespace actors;
@@ -34,16 +34,15 @@ struct Repeated {
   Repetition repetition;
 };
 
-std::string contract_of(const EvaluateCall& call) {
+std::string contract_of(const sandbox::EvaluateRequest& call) {
   return slot_contract(call.submission.contract, call.task.device);
 }
 
-Result<std::vector<EvaluateCall>> calls_of(const RepeatArguments& args) {
-  std::vector<EvaluateCall> calls;
+Result<std::vector<sandbox::EvaluateRequest>> calls_of(const RepeatArguments& args) {
+  std::vector<sandbox::EvaluateRequest> calls;
   for (const std::string& place : args.places) {
-    auto call = check_call({.place = place});
-    if (!call) return tl::unexpected(std::move(call.error()));
-    calls.push_back(std::move(*call));
+    TRY(auto call, check_call({.place = place}));
+    calls.push_back(std::move(call));
     if (contract_of(calls.back()) != contract_of(calls.front())) {
       return fail(ErrorCode::invalid_argument,
                   place + ": expected contract " + contract_of(calls.front()) +
@@ -54,14 +53,13 @@ Result<std::vector<EvaluateCall>> calls_of(const RepeatArguments& args) {
 }
 
 Result<std::vector<Repeated>> repeat_all(const RepeatArguments& args,
-                                         const std::vector<EvaluateCall>& calls,
+                                         const std::vector<sandbox::EvaluateRequest>& calls,
                                          const RepeatLoad& load, const EndOnSignal& end) {
   SandboxConfig config;
   config.contract = contract_of(calls.front());
   config.first_gpu = args.gpu;
-  const auto slots = take_slots(config);
-  if (!slots) return tl::unexpected(slots.error());
-  auto backend = service_backend(slots->front(), end.ender())();
+  TRY(const auto slots, take_slots(config));
+  auto backend = service_backend(slots.front(), end.ender())();
   std::vector<Repeated> all;
   if (load.stop()) return all;
   if (!backend) return tl::unexpected(std::move(backend.error()));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `warpsmith bench serve`: streams over HTTP beside the engine alone.
+// `warpsmith bench serve`: tokens per second of streams over HTTP compared with the engine by
+// itself.
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
@@ -7,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "commands/bench/bench_parts.hpp"
+#include "commands/bench/bench.hpp"
 #include "commands/serve/serve_api.hpp"
 #include "commands/serve/serve_load.hpp"
 #include "commands/serve/served_model.hpp"
@@ -41,11 +42,9 @@ struct ServeRound {
 };
 
 Result<double> measure_engine(const ServedModel& model, const policy::DecodeBenchOptions& load) {
-  const auto engine = engine_maker(model)();
-  if (!engine) return tl::unexpected(engine.error());
-  const auto report = policy::bench_decode(**engine, model.config.vocab, load);
-  if (!report) return tl::unexpected(report.error());
-  return report->tokens_per_second;
+  TRY(const auto engine, engine_maker(model)());
+  TRY(const auto report, policy::bench_decode(*engine, model.config.vocab, load));
+  return report.tokens_per_second;
 }
 
 std::vector<std::vector<int32_t>> random_prompts(int64_t vocab,
@@ -62,9 +61,9 @@ std::vector<std::vector<int32_t>> random_prompts(int64_t vocab,
 
 Result<ServeLoadReport> measure_served(const ServedModel& model,
                                        const policy::DecodeBenchOptions& load) {
-  auto loop = EngineLoop::start(engine_maker(model), {.sessions = load.batch, .queue = load.batch});
-  if (!loop) return tl::unexpected(loop.error());
-  ServeApi api(model.text, {}, **loop);
+  TRY(auto loop,
+      EngineLoop::start(engine_maker(model), {.sessions = load.batch, .queue = load.batch}));
+  ServeApi api(model.text, {}, *loop);
   constexpr size_t spare_threads = 4;
   const auto server =
       HttpServer::listen({.threads = static_cast<size_t>(load.batch) + spare_threads},
@@ -81,18 +80,16 @@ Result<ServeRound> measure_round(const ServedModel& model, policy::DecodeBenchOp
                                  int round) {
   load.seed = static_cast<uint64_t>(round);
   ServeRound figures;
-  const auto engine = measure_engine(model, load);
-  if (!engine) return tl::unexpected(engine.error());
-  figures.engine = *engine;
-  const auto served = measure_served(model, load);
-  if (!served) return tl::unexpected(served.error());
-  if (served->tokens != load.batch * load.new_tokens) {
+  TRY(const auto engine, measure_engine(model, load));
+  figures.engine = engine;
+  TRY(const auto served, measure_served(model, load));
+  if (served.tokens != load.batch * load.new_tokens) {
     return fail(ErrorCode::infrastructure, "bench serve: expected " +
                                                std::to_string(load.batch * load.new_tokens) +
-                                               " tokens, got " + std::to_string(served->tokens));
+                                               " tokens, got " + std::to_string(served.tokens));
   }
-  figures.served = static_cast<double>(served->tokens) / served->seconds;
-  figures.first_token_ms = served->first_token_median * 1000;
+  figures.served = static_cast<double>(served.tokens) / served.seconds;
+  figures.first_token_ms = served.first_token_median * 1000;
   return figures;
 }
 
@@ -119,9 +116,9 @@ void print(const ServeBenchArguments& args, const std::vector<ServeRound>& round
     return;
   }
   const std::string streams = ", " + std::to_string(args.load.batch) + " streams";
-  std::cout << table_of({{"tokens per second, engine alone" + streams, fixed(engine, 0), {}},
+  std::cout << table_of({{"tokens per second, engine only" + streams, fixed(engine, 0), {}},
                          {"tokens per second over HTTP" + streams, fixed(served, 0), {}},
-                         {"share of the engine's own", fixed(ratio, 3), fixed(serve_bar, 2)},
+                         {"share of the engine's own rate", fixed(ratio, 3), fixed(serve_bar, 2)},
                          {"milliseconds to the first token", fixed(first, 1), {}}});
 }
 
@@ -154,7 +151,7 @@ ExitCode bench_serve(ServeBenchArguments args) {
 
 Command bench_serve_part() {
   return {
-      "serve", "Streams over HTTP beside the engine alone",
+      "serve", "Streams over HTTP compared with the engine by itself",
       [](CLI::App& app) -> std::function<ExitCode()> {
         auto args = std::make_shared<ServeBenchArguments>();
         app.add_option("MODEL", args->model.folder,

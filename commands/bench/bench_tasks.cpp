@@ -10,17 +10,16 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "commands/baselines_option.hpp"
-#include "commands/bench/bench_parts.hpp"
-#include "commands/bench/clock_gap.hpp"
-#include "commands/bench/state_lines.hpp"
+#include "actors/sandbox/sandbox_backend.hpp"
+#include "commands/bench/bench.hpp"
+#include "commands/bench/evaluation_rate.hpp"
 #include "commands/bench/task_survey.hpp"
-#include "commands/end_on_signal.hpp"
+#include "commands/options.hpp"
+#include "commands/output_text.hpp"
+#include "commands/signals.hpp"
 #include "commands/slots.hpp"
-#include "commands/terminal_text.hpp"
-#include "actors/sandbox/service_backend.hpp"
 #include "runtime/json_text.hpp"
-#include "sandbox/contract/registry.hpp"
+#include "sandbox/contract/contract.hpp"
 #include "synthesis/task_source.hpp"
 
 namespace warpsmith::commands {
@@ -72,7 +71,7 @@ std::string to_json(const Survey& survey) {
   for (const SurveyedTask& task : survey.tasks) tasks.push_back(task_json(task));
   const SurveyCounts sum = survey.counts();
   const json out{
-      {"tasks", tasks},     {"taken_in", sum.taken_in},         {"refused", sum.refused},
+      {"tasks", tasks},     {"taken_in", sum.accepted},         {"refused", sum.refused},
       {"right", sum.right}, {"right_passed", sum.right_passed}, {"beat_compile", sum.beat_compile},
       {"wrong", sum.wrong}, {"wrong_passed", sum.wrong_passed}};
   return json_text(out) + '\n';
@@ -104,7 +103,7 @@ std::string survey_text(const SurveyedTask& task) {
 }
 
 std::string sum_text(const SurveyCounts& sum) {
-  std::vector<BenchRow> rows{{"tasks accepted", std::to_string(sum.taken_in), {}},
+  std::vector<BenchRow> rows{{"tasks accepted", std::to_string(sum.accepted), {}},
                              {"tasks refused", std::to_string(sum.refused), {}}};
   if (sum.right > 0) {
     const std::string of = " of " + std::to_string(sum.right);
@@ -128,9 +127,8 @@ Result<std::vector<SandboxBackendFactory>> slots_of(
   config.first_gpu = args.gpu;
   config.count = args.slots;
   config.baselines = selected_baselines(args.baselines);
-  const auto slots = take_slots(config);
-  if (!slots) return tl::unexpected(slots.error());
-  return services_of(*slots, ender);
+  TRY(const auto slots, take_slots(config));
+  return services_of(slots, ender);
 }
 
 Result<SolutionPair> solutions_for(const TasksArguments& args, const Task& task) {
@@ -142,8 +140,8 @@ void show(const SurveyedTask& task, const TasksArguments& args) {
   if (!args.json) std::cout << for_terminal(survey_text(task)) << std::flush;
 }
 
-/// The tasks that several slots survey, each slot on a thread of its own. They are shown as they
-/// end, and kept in the order of `tasks`.
+/// The tasks that several slots survey, each slot on its own thread. Results are printed as they
+/// arrive, and kept in the order of `tasks`.
 class SharedSurvey {
  public:
   SharedSurvey(const std::vector<Task>& tasks, const TasksArguments& args,
@@ -184,11 +182,10 @@ class SharedSurvey {
   }
 
  private:
-  Result<SurveyedTask> survey_one(SandboxBackend& backend, const Task& task,
+  Result<SurveyedTask> survey_one(sandbox::Backend& backend, const Task& task,
                                   const BenchProgress& tell) {
-    const auto solutions = solutions_for(args_, task);
-    if (!solutions) return tl::unexpected(solutions.error());
-    auto seen = survey_task(backend, task, *solutions, tell);
+    TRY(const auto solutions, solutions_for(args_, task));
+    auto seen = survey_task(backend, task, solutions, tell);
     if (!seen) return fail(task.id, std::move(seen.error()));
     return seen;
   }
@@ -213,14 +210,13 @@ Result<std::vector<SurveyedTask>> survey_tasks(const std::vector<Task>& tasks,
                                                const TasksArguments& args,
                                                const SignalWait& signals) {
   const EndOnSignal end(signals);
-  const auto slots = slots_of(args, tasks, end.ender());
-  if (!slots) return tl::unexpected(slots.error());
+  TRY(const auto slots, slots_of(args, tasks, end.ender()));
   SharedSurvey shared(tasks, args, signals);
   {
     std::vector<std::jthread> threads;
-    threads.reserve(slots->size());
-    for (size_t i = 0; i < slots->size(); ++i) {
-      threads.emplace_back([&, i] { shared.work((*slots)[i], i); });
+    threads.reserve(slots.size());
+    for (size_t i = 0; i < slots.size(); ++i) {
+      threads.emplace_back([&, i] { shared.work(slots[i], i); });
     }
   }
   return shared.result();
@@ -235,9 +231,8 @@ Result<Survey> survey_all(const TasksArguments& args, const synthesis::FoundTask
     show(survey.tasks.back(), args);
   }
   if (found.tasks.empty()) return survey;
-  auto seen = survey_tasks(found.tasks, args, signals);
-  if (!seen) return tl::unexpected(std::move(seen.error()));
-  std::ranges::move(*seen, std::back_inserter(survey.tasks));
+  TRY(auto seen, survey_tasks(found.tasks, args, signals));
+  std::ranges::move(seen, std::back_inserter(survey.tasks));
   return survey;
 }
 
@@ -286,7 +281,7 @@ Command bench_tasks_part() {
             app.add_option("--gpu", args->gpu, "Number of the GPU for contracts device and host")
                 ->capture_default_str()
                 ->check(CLI::Range(0, 63));
-            app.add_option("--slots", args->slots, "Slots that take in tasks side by side")
+            app.add_option("--slots", args->slots, "Slots that ingest tasks in parallel")
                 ->capture_default_str()
                 ->check(CLI::Range(1, 64));
             add_baselines_option(app, args->baselines);

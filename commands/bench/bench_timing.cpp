@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// `warpsmith bench timing`: a GPU's times as verdicts measure them, beside events in this process.
+// `warpsmith bench timing`: a GPU's times as verdicts measure them, and as events of this process
+// do.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "commands/bench/bench_parts.hpp"
-#include "actors/sandbox/service_backend.hpp"
+#include "actors/sandbox/sandbox_backend.hpp"
 #include "actors/sandbox/slot_cores.hpp"
+#include "commands/bench/bench.hpp"
 #include "runtime/cuda/device_error.hpp"
 #include "runtime/environment.hpp"
 #include "sandbox/bench/timing_agreement.hpp"
@@ -29,38 +30,31 @@ constexpr std::chrono::minutes timing_budget{20};
 
 Result<sandbox::CudaCompiler> open_compiler(const sandbox::SandboxOptions& options,
                                             const sandbox::GpuSlot& slot, Deadline deadline) {
-  auto toolchain = sandbox::find_cuda_toolchain(sandbox::built_with_toolkit(), options.python);
-  if (!toolchain) return tl::unexpected(std::move(toolchain.error()));
-  return sandbox::CudaCompiler::open({.program = options.program,
-                                      .toolchain = std::move(*toolchain),
-                                      .architecture = slot.architecture(),
-                                      .cache_dir = options.cache_dir + "/compiled",
-                                      .cores = options.cores},
-                                     deadline);
+  TRY(auto toolchain, sandbox::find_cuda_toolchain(sandbox::built_with_toolkit(), options.python));
+  return sandbox::CudaCompiler::open(
+      {.sandbox = options, .toolchain = std::move(toolchain), .architecture = slot.architecture()},
+      deadline);
 }
 
 Result<std::vector<AgreementRow>> measure(const TimingArguments& args) {
   SandboxConfig config;
   config.contract = "device";
   config.first_gpu = args.gpu;
-  if (auto fits = check_slots(config, SlotsOf::command); !fits) {
-    return tl::unexpected(std::move(fits.error()));
-  }
+  TRY_VOID(check_slots(config, SlotsOf::command));
   const auto options = slot_options(config, python_interpreter().string(), 0);
   const Deadline deadline = Deadline::after(timing_budget);
   // Processes that wait for each other share a core, as in a service.
   const sandbox::CorePin pin(*options.core);
-  auto slot = sandbox::GpuSlot::open(
-      {.gpu = args.gpu, .python = options.python, .cache_folder = options.cache_dir});
-  if (!slot) return tl::unexpected(std::move(slot.error()));
-  auto compiler = open_compiler(options, **slot, deadline);
-  if (!compiler) return tl::unexpected(std::move(compiler.error()));
+  TRY(auto slot,
+      sandbox::GpuSlot::open(
+          {.gpu = args.gpu, .python = options.python, .cache_folder = options.cache_dir}));
+  TRY(auto compiler, open_compiler(options, *slot, deadline));
   sandbox::DeviceLaunchers launchers(
-      {.program = options.program, .gpu = (*slot)->access(), .core = options.core});
+      {.program = options.program, .gpu = slot->access(), .core = options.core});
   const sandbox::AgreementJob job{.gpu = args.gpu,
-                                  .slot = **slot,
+                                  .slot = *slot,
                                   .launchers = launchers,
-                                  .compiler = *compiler,
+                                  .compiler = compiler,
                                   .targets_us = args.targets,
                                   .calls = args.calls,
                                   .progress = print_progress};

@@ -3,19 +3,30 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cassert>
 #include <latch>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
 #include <set>
 #include <span>
 #include <thread>
 
-#include "commands/bench/clock_gap.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/median.hpp"
 
 namespace warpsmith::commands {
+
+std::optional<double> clock_gap_us(const Verdict& verdict) {
+  const auto evidence = nlohmann::json::parse(verdict.evidence, nullptr, false);
+  if (!evidence.is_object()) return std::nullopt;
+  const auto gap =
+      evidence.value(nlohmann::json::json_pointer("/timing/clock_gap_ms"), nlohmann::json());
+  if (!gap.is_number()) return std::nullopt;
+  return 1000 * gap.get<double>();
+}
+
 namespace {
 
 using std::chrono::minutes;
@@ -147,7 +158,7 @@ class Measurement {
                    std::to_string(load_.evaluations));
   }
 
-  /// The tasks that are used: no more than there are evaluations.
+  /// The tasks that are used, at most one per evaluation.
   std::span<const Task> used() const {
     return std::span(load_.tasks)
         .first(std::min(load_.tasks.size(), static_cast<size_t>(load_.evaluations)));
@@ -155,7 +166,7 @@ class Measurement {
 
   /// Ingests and evaluates every task once. Slots begin at different tasks: what one has measured,
   /// the others find on disk.
-  Result<void> prepare(SandboxBackend& backend, size_t slot) {
+  Result<void> prepare(sandbox::Backend& backend, size_t slot) {
     Tasks ready;
     const size_t count = used().size();
     const size_t first = slot * count / slots_;
@@ -163,7 +174,7 @@ class Measurement {
       const Task& task = used()[(first + number) % count];
       load_.progress("preparing " + std::to_string(number + 1) + " of " + std::to_string(count) +
                      ": " + task.id);
-      auto facts = backend.ingest(task, ingest_budget);
+      auto facts = backend.ingest(task, Deadline::after(ingest_budget));
       if (!facts && facts.error().code != ErrorCode::invalid_argument) {
         return tl::unexpected(std::move(facts.error()));
       }
@@ -200,7 +211,7 @@ class Measurement {
     return (at % tasks.size() + at / tasks.size()) % load_.sources.at(task_of(tasks, i).id).size();
   }
 
-  Judgement evaluate(SandboxBackend& backend, const Tasks& tasks, int64_t i,
+  Judgement evaluate(sandbox::Backend& backend, const Tasks& tasks, int64_t i,
                      Request request = Request::final) {
     const Task& task = task_of(tasks, i);
     FileSet files = load_.sources.at(task.id).at(style_of(tasks, i));
@@ -208,8 +219,8 @@ class Measurement {
       files.at(load_.contract == "cpu" ? "kernel.cpp" : "kernels.cu") +=
           "// " + nonce_ + ' ' + std::to_string(++made_) + '\n';
     }
-    const Submission submission{task.id, load_.contract, std::move(files)};
-    return backend.evaluate(task, submission, request, evaluation_budget);
+    return backend.evaluate({task, {task.id, load_.contract, std::move(files)}, request},
+                            Deadline::after(evaluation_budget));
   }
 
   const EvaluationLoad& load_;
@@ -251,6 +262,31 @@ Result<EvaluationFigures> measure_evaluations(const std::vector<SandboxBackendFa
   for (std::jthread& thread : threads) thread.join();
   if (measurement.failure()) return tl::unexpected(*measurement.failure());
   return measurement.tally().figures(wall_ms, slots.size());
+}
+
+double GpuScaling::ratio() const {
+  return one.per_second > 0 ? all.per_second / one.per_second : 0;
+}
+
+double GpuScaling::ratio_bar() const {
+  constexpr double per_gpu = 0.95;  // of the rate of one GPU by itself
+  return per_gpu * static_cast<double>(gpus);
+}
+
+Result<GpuScaling> measure_scaling(const std::vector<SandboxBackendFactory>& slots, int64_t gpus,
+                                   EvaluationLoad load) {
+  const auto step = static_cast<size_t>(gpus);
+  assert(gpus > 0 && slots.size() % step == 0 && "GPUs with different numbers of slots");
+  std::vector<SandboxBackendFactory> of_first;
+  for (size_t i = 0; i < slots.size(); i += step) of_first.push_back(slots[i]);
+  GpuScaling scaling{.gpus = gpus, .one = {}, .all = {}};
+  TRY(auto one, measure_evaluations(of_first, load));
+  scaling.one = std::move(one);
+  if (load.stop()) return scaling;
+  load.evaluations *= gpus;
+  TRY(auto all, measure_evaluations(slots, load));
+  scaling.all = std::move(all);
+  return scaling;
 }
 
 }  // namespace warpsmith::commands

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures the rate of complete evaluations of some slots, and the time of each phase.
+// Measures the rate of complete evaluations of some slots, the time of each phase, and how the rate
+// grows with the number of GPUs.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +10,16 @@
 #include <string>
 #include <vector>
 
-#include "commands/bench/kernel_sources.hpp"
 #include "actors/sandbox/sandbox_backend.hpp"
+#include "commands/bench/kernel_sources.hpp"
+#include "runtime/verdict.hpp"
 
 namespace warpsmith::commands {
 using namespace actors;
+
+/// The microseconds by which the clock measured longer than the events, as the median of a
+/// verdict's blocks. nullopt if nothing was timed by events.
+std::optional<double> clock_gap_us(const Verdict& verdict);
 
 struct EvaluationLoad {
   std::string contract = "cpu";
@@ -42,7 +48,7 @@ struct EvaluationFigures {
   double median_ms = 0;                        // of one evaluation, measured by its caller
   double median_compile_ms = 0;                // of the phase "compile"
   double median_held_ms = 0;                   // that the GPU was held; 0 on a CPU
-  std::optional<double> widest_gap_us;         // between events and clock (see clock_gap.hpp)
+  std::optional<double> widest_gap_us;         // between events and clock, see `clock_gap_us`
   std::map<std::string, int64_t> verdicts;     // class or kind of failure → count
   std::map<std::string, PhaseFigures> phases;  // and "other": what no phase covers
   std::vector<std::string> not_passed;         // task, number of the style, feedback
@@ -51,10 +57,27 @@ struct EvaluationFigures {
   std::map<std::string, std::map<std::string, double>> phase_table() const;
 };
 
-/// Each slot ingests every task and evaluates it once uncounted (its worker then has the baselines
-/// loaded); then all together measure `evaluations` complete ones over tasks and styles in turn.
-/// Needs at least one slot; each runs on a thread of its own. Reports and skips refused tasks.
+/// Each slot ingests every task and evaluates it once uncounted, so that its worker has the
+/// baselines loaded. Then all slots together make `evaluations` complete ones and cycle through
+/// tasks and styles. Needs at least one slot; each has its own thread. Reports and skips refused
+/// tasks.
 Result<EvaluationFigures> measure_evaluations(const std::vector<SandboxBackendFactory>& slots,
                                               const EvaluationLoad& load);
+
+/// The rate of several GPUs compared with that of one, in the same run.
+struct GpuScaling {
+  int64_t gpus = 0;
+  EvaluationFigures one, all;  // `all` is empty if it was stopped before
+
+  /// The rate of all over the rate of one; 0 if either is 0.
+  double ratio() const;
+  double ratio_bar() const;
+  bool meets_bar() const { return ratio() >= ratio_bar(); }
+};
+
+/// Measures `load.evaluations` with the slots of the first GPU only, then as many per GPU with all
+/// slots. Slot i is on GPU i % gpus; each GPU must have the same number of slots.
+Result<GpuScaling> measure_scaling(const std::vector<SandboxBackendFactory>& slots, int64_t gpus,
+                                   EvaluationLoad load);
 
 }  // namespace warpsmith::commands

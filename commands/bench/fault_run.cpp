@@ -6,22 +6,106 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <thread>
 
-#include "commands/bench/fault_slot.hpp"
-#include "commands/bench/remains.hpp"
+#include "commands/bench/faults.hpp"
+#include "commands/bench/service_processes.hpp"
+#include "runtime/clock.hpp"
 #include "runtime/random_stream.hpp"
+#include "runtime/submission.hpp"
+#include "runtime/task.hpp"
+#include "sandbox/service/client.hpp"
 
 namespace warpsmith::commands {
 namespace {
 
+constexpr int max_retries = 5;  // of an evaluation, after infrastructure failures
+
+/// The result of an evaluation with its retries.
+struct FaultEvaluation {
+  JudgedOutcome last;                 // the verdict, or the last infrastructure failure
+  std::vector<std::string> failures;  // kinds of the infrastructure failures
+  double took_ms = 0;                 // of the last attempt
+  double all_ms = 0;                  // of all attempts
+  bool killed = false;                // a process was killed in time
+};
+
+/// The service of one slot under faults; it is restarted whenever it was lost. Not thread-safe.
+class FaultSlot {
+ public:
+  /// `ender`, if any, ends its services from another thread.
+  FaultSlot(sandbox::SandboxOptions options, std::shared_ptr<sandbox::EndSwitch> ender)
+      : options_(std::move(options)), ender_(std::move(ender)) {}
+
+  FaultEvaluation judge(const Task& task, const Submission& submission) {
+    FaultEvaluation result;
+    for (int i = 0; i <= max_retries; ++i) {
+      const auto begin = SteadyClock::now();
+      const Judgement judgement = judge_once(task, submission);
+      const std::chrono::duration<double, std::milli> took = SteadyClock::now() - begin;
+      result.took_ms = took.count();
+      result.all_ms += took.count();
+      result.last = judged(judgement);
+      if (std::holds_alternative<Verdict>(judgement)) break;
+      result.failures.push_back(result.last.outcome);
+    }
+    return result;
+  }
+
+  /// The same, with a process killed during the first attempt.
+  FaultEvaluation judge_with_kill(const Task& task, const Submission& submission,
+                                  SlotProcess target, std::chrono::microseconds delay,
+                                  ProcessCensus& census) {
+    const auto client = running_client();
+    if (!client) return judge(task, submission);
+    ProcessKiller killer((*client)->pid(), target, delay, census);
+    const auto begin = SteadyClock::now();
+    const Judgement first = judge_once(task, submission);
+    const bool killed = killer.finish();
+    const std::chrono::duration<double, std::milli> took = SteadyClock::now() - begin;
+    FaultEvaluation result{.last = judged(first)};
+    if (std::holds_alternative<InfraFailure>(first)) {
+      const std::string kind = result.last.outcome;
+      result = judge(task, submission);
+      result.failures.insert(result.failures.begin(), kind);
+    }
+    result.killed = killed;
+    result.all_ms += took.count();
+    return result;
+  }
+
+ private:
+  /// The service's client; starts the service if there is none.
+  Result<sandbox::Client*> running_client() {
+    constexpr std::chrono::seconds start_budget{60};
+    if (client_ && !client_->lost()) return &*client_;
+    client_.reset();
+    TRY(auto started, sandbox::Client::start(options_, Deadline::after(start_budget), ender_));
+    return &client_.emplace(std::move(started));
+  }
+
+  Judgement judge_once(const Task& task, const Submission& submission) {
+    constexpr std::chrono::minutes budget{5};  // the first evaluation may measure the task
+    auto client = running_client();
+    if (!client) return InfraFailure{InfraKind::sandbox_lost, client.error().message};
+    return (*client)->evaluate({task, submission, Request::final}, Deadline::after(budget));
+  }
+
+  sandbox::SandboxOptions options_;
+  std::shared_ptr<sandbox::EndSwitch> ender_;
+  std::optional<sandbox::Client> client_;
+};
+
 constexpr std::chrono::seconds end_patience{10};  // until the kernel has ended killed processes
-constexpr std::chrono::milliseconds census_every{200};
+constexpr std::chrono::milliseconds census_interval{200};
 constexpr int max_misses = 5;  // kills in a row that find their process gone
 
-/// One honest kernel and its verdict without faults.
-struct Honest {
+/// An honest kernel and its verdict without faults.
+struct HonestKernel {
   const Task* task = nullptr;
   const FileSet* files = nullptr;
   JudgedOutcome undisturbed;
@@ -29,8 +113,8 @@ struct Honest {
   bool refused = false;  // because its task was refused
 };
 
-std::vector<Honest> honest_kernels(const FaultLoad& load) {
-  std::vector<Honest> all;
+std::vector<HonestKernel> honest_kernels(const FaultLoad& load) {
+  std::vector<HonestKernel> all;
   const auto most = static_cast<size_t>(std::min(load.kernels, load.evaluations));
   for (size_t round = 0; all.size() < most; ++round) {
     const size_t before = all.size();
@@ -43,7 +127,7 @@ std::vector<Honest> honest_kernels(const FaultLoad& load) {
   return all;
 }
 
-/// The state that all slots share.
+/// One run of honest evaluations and faults: the state that all slots share. Thread-safe.
 class FaultRun {
  public:
   explicit FaultRun(const FaultLoad& load)
@@ -55,17 +139,17 @@ class FaultRun {
 
   /// Judges every honest kernel once, spread over all slots, and checks the faults' task.
   void judge_undisturbed(FaultSlot& slot) {
-    for (size_t i = next_++; i <= honest_.size() && !ended(); i = next_++) {
+    for (size_t i = next_honest_++; i <= honest_.size() && !stopped(); i = next_honest_++) {
       if (i == honest_.size()) return judge_fault_task(slot);
-      Honest& one = honest_[i];
+      HonestKernel& one = honest_[i];
       load_.progress("undisturbed " + std::to_string(i + 1) + " of " +
                      std::to_string(honest_.size()) + ": " + one.task->id);
-      const auto answer = slot.judge(*one.task, fresh(*one.task, *one.files));
-      one.undisturbed = answer.last;
-      one.took_ms = answer.took_ms;
+      const auto result = slot.judge(*one.task, fresh(*one.task, *one.files));
+      one.undisturbed = result.last;
+      one.took_ms = result.took_ms;
       one.refused = one.undisturbed.outcome == to_string(InfraKind::task_refused);
       if (one.refused) continue;
-      if (answer.failures.size() > max_retries && !ended()) {
+      if (result.failures.size() > max_retries && !stopped()) {
         stop(one.task->id + ", undisturbed: " + one.undisturbed.outcome + ": " +
              one.undisturbed.text);
       }
@@ -73,37 +157,37 @@ class FaultRun {
   }
 
   /// Drops the kernels of refused tasks; called after `judge_undisturbed`.
-  void leave_out_refused() {
-    for (const Honest& one : honest_) {
+  void drop_refused() {
+    for (const HonestKernel& one : honest_) {
       if (one.refused) figures_.refused[one.task->id] = one.undisturbed.text;
     }
-    std::erase_if(honest_, [](const Honest& one) { return one.refused; });
+    std::erase_if(honest_, [](const HonestKernel& one) { return one.refused; });
     if (honest_.empty()) stop("every task was refused");
   }
 
-  /// Judges honest kernels until there are enough; with `to_the_end`, also enough faults.
-  void judge_honest(FaultSlot& slot, bool to_the_end) {
-    while (!(to_the_end ? over() : enough_honest()) && !ended()) {
+  /// Judges honest kernels until there are enough; with `until_all_done`, also enough faults.
+  void judge_honest(FaultSlot& slot, bool until_all_done) {
+    while (!(until_all_done ? all_done() : enough_honest()) && !stopped()) {
       const int64_t i = honest_begun_++;
-      const Honest& one = honest_[static_cast<size_t>(i) % honest_.size()];
+      const HonestKernel& one = honest_[static_cast<size_t>(i) % honest_.size()];
       const int64_t begun = faults_begun_;
-      const bool in_hand = faults_in_hand_ > 0;
-      const auto answer = slot.judge(*one.task, fresh(*one.task, *one.files));
-      count_honest(one, answer, in_hand || faults_begun_ != begun);
+      const bool had_fault = active_faults_ > 0;
+      const auto result = slot.judge(*one.task, fresh(*one.task, *one.files));
+      count_honest(one, result, had_fault || faults_begun_ != begun);
     }
   }
 
-  void meet_faults(FaultSlot& slot) {
-    while (!over() && !ended()) {
+  void inject_faults(FaultSlot& slot) {
+    while (!all_done() && !stopped()) {
       const int64_t k = faults_begun_++;
-      ++faults_in_hand_;
+      ++active_faults_;
       const FaultKind& kind = kind_of(k);
-      if (kind.strikes) {
-        strike(slot, kind, k);
+      if (kind.kills) {
+        inject_kill(slot, kind, k);
       } else {
-        submit(slot, kind);
+        inject_submission(slot, kind);
       }
-      --faults_in_hand_;
+      --active_faults_;
     }
   }
 
@@ -112,19 +196,19 @@ class FaultRun {
   const std::optional<Error>& failure() const { return failure_; }
 
  private:
-  /// True after a failure or a request to stop. The cause of the stop may have ended services too,
-  /// so answers from then on do not count.
-  bool ended() {
+  /// True after a failure or a request to stop. What caused the stop may have ended services too,
+  /// so later results do not count.
+  bool stopped() {
     const std::lock_guard lock{mutex_};
-    stopped_ = stopped_ || load_.stop();
-    return failure_ || stopped_;
+    stop_requested_ = stop_requested_ || load_.stop();
+    return failure_ || stop_requested_;
   }
   bool enough_honest() {
     const std::lock_guard lock{mutex_};
     return figures_.honest >= load_.evaluations;
   }
   /// True once there are enough honest evaluations and enough faults.
-  bool over() {
+  bool all_done() {
     const std::lock_guard lock{mutex_};
     return figures_.honest >= load_.evaluations && figures_.faults() >= load_.faults;
   }
@@ -138,15 +222,15 @@ class FaultRun {
     for (const char* name : {"kernel.cpp", "kernels.cu"}) {
       const auto file = files.find(name);
       if (file == files.end()) continue;
-      file->second += "// " + nonce_ + ' ' + std::to_string(++made_) + '\n';
+      file->second += "// " + nonce_ + ' ' + std::to_string(++texts_) + '\n';
     }
     return {task.id, load_.contract, std::move(files)};
   }
 
   void judge_fault_task(FaultSlot& slot) {
-    const auto answer = slot.judge(task_, fresh(task_, honest_fault_files(load_.contract)));
-    if (answer.last.outcome != "passed" && !ended()) {
-      stop("the faults' task: " + answer.last.outcome + ": " + answer.last.text);
+    const auto result = slot.judge(task_, fresh(task_, honest_fault_files(load_.contract)));
+    if (result.last.outcome != "passed" && !stopped()) {
+      stop("the faults' task: " + result.last.outcome + ": " + result.last.text);
     }
   }
 
@@ -160,72 +244,75 @@ class FaultRun {
     return *round[at % round.size()];
   }
 
-  void submit(FaultSlot& slot, const FaultKind& kind) {
-    const auto answer = slot.judge(task_, fresh(task_, kind.files));
+  void inject_submission(FaultSlot& slot, const FaultKind& kind) {
+    const auto result = slot.judge(task_, fresh(task_, kind.files));
     const bool expected = std::ranges::any_of(kind.expected, [&](VerdictClass outcome) {
-      return answer.last.outcome == to_string(outcome);
+      return result.last.outcome == to_string(outcome);
     });
-    if (!expected && ended()) return;
+    if (!expected && stopped()) return;
     const std::lock_guard lock{mutex_};
-    note(answer);
-    count_kind(kind, answer, expected);
-    if (!expected) differs("fault " + kind.name, "an expected class", answer.last);
+    count_failures(result);
+    count_kind(kind, result, expected);
+    if (!expected) note_difference("fault " + kind.name, "an expected class", result.last);
   }
 
-  void strike(FaultSlot& slot, const FaultKind& kind, int64_t k) {
+  void inject_kill(FaultSlot& slot, const FaultKind& kind, int64_t k) {
     RandomStream random(load_.seed, "strikes", static_cast<uint64_t>(k));
-    const Honest& one = honest_[random.below(honest_.size())];
-    for (int misses = 0; misses < max_misses && !ended(); ++misses) {
+    const HonestKernel& one = honest_[random.below(honest_.size())];
+    for (int misses = 0; misses < max_misses && !stopped(); ++misses) {
       // After a miss the next try is immediate: the process may exist only briefly.
       const double at_ms = misses == 0 ? 0.9 * random.uniform() * one.took_ms : 0;
-      const auto answer =
-          slot.judge_struck(*one.task, fresh(*one.task, *one.files), *kind.strikes,
-                            std::chrono::microseconds{static_cast<int64_t>(1000 * at_ms)}, census_);
-      if (count_struck(kind, one, answer)) return;
+      const auto result = slot.judge_with_kill(
+          *one.task, fresh(*one.task, *one.files), *kind.kills,
+          std::chrono::microseconds{static_cast<int64_t>(1000 * at_ms)}, census_);
+      if (count_kill(kind, one, result)) return;
     }
   }
 
   /// Returns false if the process was already gone and the verdict is unchanged.
-  bool count_struck(const FaultKind& kind, const Honest& one, const FaultSlot::Answer& answer) {
-    const bool same = answer.last.same_as(one.undisturbed);
-    if (!same && ended()) return true;
+  bool count_kill(const FaultKind& kind, const HonestKernel& one, const FaultEvaluation& result) {
+    const bool same = result.last.same_as(one.undisturbed);
+    if (!same && stopped()) return true;
     const std::lock_guard lock{mutex_};
-    note(answer);
-    if (!same) differs(one.task->id + ", " + kind.name, one.undisturbed.outcome, answer.last);
-    if (!answer.hit) ++figures_.missed;
-    if (!answer.hit && same) return false;
-    ++figures_.struck;
-    figures_.struck_equal += same ? 1 : 0;
-    count_kind(kind, answer, same);
+    count_failures(result);
+    if (!same) {
+      note_difference(one.task->id + ", " + kind.name, one.undisturbed.outcome, result.last);
+    }
+    if (!result.killed) ++figures_.missed;
+    if (!result.killed && same) return false;
+    ++figures_.killed;
+    figures_.killed_equal += same ? 1 : 0;
+    count_kind(kind, result, same);
     return true;
   }
 
-  void count_honest(const Honest& one, const FaultSlot::Answer& answer, bool beside_fault) {
-    const bool same = answer.last.same_as(one.undisturbed);
-    if (!same && ended()) return;
+  void count_honest(const HonestKernel& one, const FaultEvaluation& result, bool during_fault) {
+    const bool same = result.last.same_as(one.undisturbed);
+    if (!same && stopped()) return;
     const std::lock_guard lock{mutex_};
-    note(answer);
+    count_failures(result);
     ++figures_.honest;
     figures_.honest_equal += same ? 1 : 0;
-    figures_.beside_faults += beside_fault ? 1 : 0;
-    if (!same) differs(one.task->id, one.undisturbed.outcome, answer.last);
+    figures_.beside_faults += during_fault ? 1 : 0;
+    if (!same) note_difference(one.task->id, one.undisturbed.outcome, result.last);
     load_.progress(std::to_string(figures_.honest) + " honest evaluations, " +
                    std::to_string(figures_.faults()) + " faults");
   }
 
   // Call these with the lock held.
-  void note(const FaultSlot::Answer& answer) {
-    figures_.repeats += static_cast<int64_t>(answer.failures.size());
-    for (const std::string& kind : answer.failures) ++figures_.failures[kind];
+  void count_failures(const FaultEvaluation& result) {
+    figures_.repeats += static_cast<int64_t>(result.failures.size());
+    for (const std::string& kind : result.failures) ++figures_.failures[kind];
   }
-  void count_kind(const FaultKind& kind, const FaultSlot::Answer& answer, bool expected) {
+  void count_kind(const FaultKind& kind, const FaultEvaluation& result, bool expected) {
     KindFigures& figures = figures_.kinds[kind.name];
     ++figures.count;
-    ++figures.got[answer.last.outcome];
-    figures.ms += answer.all_ms;
+    ++figures.got[result.last.outcome];
+    figures.ms += result.all_ms;
     figures.unexpected += expected ? 0 : 1;
   }
-  void differs(const std::string& what, const std::string& expected, const JudgedOutcome& got) {
+  void note_difference(const std::string& what, const std::string& expected,
+                       const JudgedOutcome& got) {
     figures_.differences.push_back(what + ": expected " + expected + ", got " + got.outcome + ": " +
                                    got.text);
   }
@@ -233,24 +320,24 @@ class FaultRun {
   const FaultLoad& load_;
   const std::vector<FaultKind> kinds_;
   const Task task_;
-  std::vector<Honest> honest_;
+  std::vector<HonestKernel> honest_;
   std::string nonce_;  // of this run, so that no earlier run compiled the same text
-  std::atomic<size_t> next_{0};
-  std::atomic<uint64_t> made_{0};
-  std::atomic<int64_t> honest_begun_{0}, faults_begun_{0}, faults_in_hand_{0};
+  std::atomic<size_t> next_honest_{0};
+  std::atomic<uint64_t> texts_{0};
+  std::atomic<int64_t> honest_begun_{0}, faults_begun_{0}, active_faults_{0};
   ProcessCensus census_;
   std::mutex mutex_;
   FaultFigures figures_;
   std::optional<Error> failure_;
-  bool stopped_ = false;
+  bool stop_requested_ = false;
 };
 
-/// Takes a census of this process's descendants now and then.
+/// Records this process's descendants periodically, on its own thread.
 std::jthread watch_processes(ProcessCensus& census) {
   return std::jthread([&census](const std::stop_token& stop) {
     while (!stop.stop_requested()) {
-      census.look(::getpid());
-      std::this_thread::sleep_for(census_every);
+      census.add_descendants(::getpid());
+      std::this_thread::sleep_for(census_interval);
     }
   });
 }
@@ -267,7 +354,7 @@ void on_every_slot(std::vector<FaultSlot>& slots, const Work& work) {
 
 Result<FaultFigures> run_faults(const std::vector<sandbox::SandboxOptions>& slots,
                                 const FaultLoad& load) {
-  const RemainsWatch remains(slots.front().cache_dir, std::filesystem::temp_directory_path());
+  const LeftoverCheck leftovers(slots.front().cache_dir, std::filesystem::temp_directory_path());
   FaultRun run(load);
   const auto begin = SteadyClock::now();
   {
@@ -276,19 +363,19 @@ Result<FaultFigures> run_faults(const std::vector<sandbox::SandboxOptions>& slot
     services.reserve(slots.size());
     for (const auto& options : slots) services.emplace_back(options, load.ender);
     on_every_slot(services, [&](FaultSlot& slot, size_t) { run.judge_undisturbed(slot); });
-    run.leave_out_refused();
+    run.drop_refused();
     const size_t honest = slots.size() / 2;
     on_every_slot(services, [&](FaultSlot& slot, size_t i) {
       if (i < honest) run.judge_honest(slot, i == 0);
-      run.meet_faults(slot);
+      run.inject_faults(slot);
     });
-    run.census().look(::getpid());
+    run.census().add_descendants(::getpid());
   }
   if (run.failure()) return tl::unexpected(*run.failure());
   FaultFigures figures = run.take_figures();
   figures.seconds = std::chrono::duration<double>(SteadyClock::now() - begin).count();
   figures.processes_seen = static_cast<int64_t>(run.census().seen());
-  figures.remains = remains.look(run.census(), Deadline::after(end_patience));
+  figures.leftovers = leftovers.find(run.census(), Deadline::after(end_patience));
   return figures;
 }
 

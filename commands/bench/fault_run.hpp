@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs honest evaluations on some slots and random faults on others: do verdicts stay the same, and
-// is anything left behind?
+// Runs honest evaluations on some slots and random faults on others. Counts verdicts that change,
+// and finds what the services leave behind.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "commands/bench/fault_figures.hpp"
+#include "commands/bench/faults.hpp"
 #include "commands/bench/kernel_sources.hpp"
 #include "runtime/result.hpp"
 #include "runtime/task.hpp"
@@ -20,9 +20,10 @@ namespace warpsmith::commands {
 struct FaultLoad {
   std::string contract = "cpu";
   std::vector<Task> tasks;
-  KernelSources sources;                // for every task
-  int64_t kernels = 0;                  // most distinct honest kernels
-  int64_t evaluations = 0, faults = 0;  // least number of each; both go on until both are reached
+  KernelSources sources;  // for every task
+  int64_t kernels = 0;    // most distinct honest kernels
+  int64_t evaluations = 0,
+          faults = 0;  // least number of each; both continue until both are reached
   uint64_t seed = 0;
   std::function<void(const std::string&)> progress;
   /// Called repeatedly, by one thread at a time; once true, nothing more is started.
@@ -34,7 +35,7 @@ struct FaultLoad {
 /// there are enough honest evaluations, all but the first slot get faults. Every honest kernel is
 /// judged once before any fault. After all services have ended, looks for what they left:
 /// processes, cgroups, unfinished files in the cache and in the temporary folder. The caller fills
-/// in `remains.free_bytes_*`.
+/// in `leftovers.free_bytes_*`.
 Result<FaultFigures> run_faults(const std::vector<sandbox::SandboxOptions>& slots,
                                 const FaultLoad& load);
 

@@ -4,9 +4,9 @@
 #include <set>
 
 #include "actors/base/script.hpp"
-#include "commands/bench/scratch_folder.hpp"
 #include "runtime/environment.hpp"
 #include "runtime/run/durable_file.hpp"
+#include "runtime/run/owned_folder.hpp"
 #include "synthesis/task_source.hpp"
 
 namespace warpsmith::commands {
@@ -31,15 +31,13 @@ std::vector<std::string> words_of(const KernelRequest& request, const fs::path& 
 Result<FileSet> read_style(const fs::path& place) {
   FileSet files;
   if (!fs::is_directory(place)) {
-    auto text = read_text_file(place, max_source_bytes);
-    if (!text) return tl::unexpected(std::move(text.error()));
-    files["kernel.cpp"] = std::move(*text);
+    TRY(auto text, read_text_file(place, max_source_bytes));
+    files["kernel.cpp"] = std::move(text);
     return files;
   }
   for (const fs::directory_entry& file : fs::directory_iterator(place)) {
-    auto text = read_text_file(file.path(), max_source_bytes);
-    if (!text) return tl::unexpected(std::move(text.error()));
-    files[file.path().filename().string()] = std::move(*text);
+    TRY(auto text, read_text_file(file.path(), max_source_bytes));
+    files[file.path().filename().string()] = std::move(text);
   }
   return files;
 }
@@ -52,9 +50,8 @@ Result<KernelSources> read_sources(const fs::path& output) {
       styles.insert(style.path());
     }
     for (const fs::path& style : styles) {
-      auto files = read_style(style);
-      if (!files) return tl::unexpected(std::move(files.error()));
-      sources[task.path().filename().string()].push_back(std::move(*files));
+      TRY(auto files, read_style(style));
+      sources[task.path().filename().string()].push_back(std::move(files));
     }
   }
   return sources;
@@ -63,10 +60,9 @@ Result<KernelSources> read_sources(const fs::path& output) {
 }  // namespace
 
 Result<KernelSources> write_kernels(const KernelRequest& request) {
-  const ScratchFolder scratch;
-  const auto ran = run_script(source_folder() / "scripts/write_kernels.py",
-                              words_of(request, scratch.path()), std::chrono::minutes{3});
-  if (!ran) return tl::unexpected(ran.error());
+  TRY(const auto scratch, OwnedFolder::make_temporary());
+  TRY_VOID(run_script(source_folder() / "scripts/write_kernels.py",
+                      words_of(request, scratch.path()), std::chrono::minutes{3}));
   return read_sources(scratch.path());
 }
 
@@ -76,14 +72,13 @@ Result<KernelTasks> tasks_with_kernels(const std::string& contract, std::string 
   if (folder.empty()) {
     folder = (source_folder() / "configs/tasks" / (on_cpu ? "cpu" : "cuda") / "train").string();
   }
-  auto tasks = synthesis::load_tasks({folder});
-  if (!tasks) return tl::unexpected(std::move(tasks.error()));
-  auto sources = write_kernels(
-      {.contract = contract, .folders = {folder}, .styles = styles, .skip_unknown = !on_cpu});
-  if (!sources) return tl::unexpected(std::move(sources.error()));
-  std::erase_if(*tasks, [&](const Task& task) { return !sources->contains(task.id); });
-  if (tasks->empty()) return fail(ErrorCode::not_found, folder + ": no task with kernels");
-  return KernelTasks{std::move(*tasks), std::move(*sources)};
+  TRY(auto tasks, synthesis::load_tasks({folder}));
+  TRY(auto sources,
+      write_kernels(
+          {.contract = contract, .folders = {folder}, .styles = styles, .skip_unknown = !on_cpu}));
+  std::erase_if(tasks, [&](const Task& task) { return !sources.contains(task.id); });
+  if (tasks.empty()) return fail(ErrorCode::not_found, folder + ": no task with kernels");
+  return KernelTasks{std::move(tasks), std::move(sources)};
 }
 
 }  // namespace warpsmith::commands

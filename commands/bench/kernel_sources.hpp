@@ -23,7 +23,8 @@ struct KernelRequest {
   bool skip_unknown = false;         // skip tasks that the script cannot solve, instead of failing
 };
 
-/// Runs scripts/write_kernels.py for at most three minutes. A failure has the script's own message.
+/// Runs scripts/write_kernels.py for at most three minutes. An error contains the script's own
+/// message.
 Result<KernelSources> write_kernels(const KernelRequest& request);
 
 /// Tasks, each with at least one submission.

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "commands/bench/final_verdict.hpp"
 #include "policy/learn/reward.hpp"
 #include "runtime/median.hpp"
 
@@ -23,7 +22,24 @@ double median_of(const std::vector<VerdictSample>& verdicts, double VerdictSampl
   return values.empty() ? 0 : median(values);
 }
 
+bool is_noise(const Judgement& judgement) {
+  const auto* failure = std::get_if<InfraFailure>(&judgement);
+  return failure != nullptr && failure->kind == InfraKind::noise;
+}
+
 }  // namespace
+
+FinalVerdict final_verdict(sandbox::Backend& backend, const Task& task,
+                           const Submission& submission) {
+  constexpr std::chrono::minutes budget{10};  // the first evaluation may measure the task
+  const sandbox::EvaluateRequest request{task, submission, Request::final};
+  FinalVerdict result{backend.evaluate(request, Deadline::after(budget))};
+  while (is_noise(result.judgement) && result.retries + 1 < max_noisy) {
+    ++result.retries;
+    result.judgement = backend.evaluate(request, Deadline::after(budget));
+  }
+  return result;
+}
 
 std::map<int, int64_t> Repetition::milestones() const {
   std::map<int, int64_t> counts;
@@ -62,12 +78,12 @@ VerdictSample sample_of(const Verdict& verdict) {
   const ShapeResult& shape = verdict.shapes.front();
   seen.speedup_eager = shape.speedup_eager.value_or(0);
   seen.speedup_compile = shape.speedup_compile.value_or(0);
-  seen.straddles =
-      contains_milestone(shape.speedup_eager_ci) || contains_milestone(shape.speedup_compile_ci);
+  seen.straddles = contains_milestone(shape.speedup_eager_interval) ||
+                   contains_milestone(shape.speedup_compile_interval);
   return seen;
 }
 
-Result<Repetition> repeat_verdict(SandboxBackend& backend, const EvaluateCall& call,
+Result<Repetition> repeat_verdict(sandbox::Backend& backend, const sandbox::EvaluateRequest& call,
                                   const RepeatLoad& load) {
   Repetition repetition;
   for (int64_t i = 0; i < load.times && !load.stop(); ++i) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judges one kernel repeatedly, to see how steady its verdict is.
+// Repeated evaluations of one kernel: until its verdict is not disturbed by noise, and to measure
+// how much its verdicts differ.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +9,25 @@
 #include <string>
 #include <vector>
 
-#include "commands/bench/commit_honesty.hpp"
 #include "actors/protocol/messages.hpp"
 #include "actors/sandbox/sandbox_backend.hpp"
+#include "commands/bench/bench.hpp"
 
 namespace warpsmith::commands {
 using namespace actors;
+
+/// How many evaluations in a row may fail because of noise.
+inline constexpr int max_noisy = 4;
+
+struct FinalVerdict {
+  Judgement judgement;
+  int retries = 0;  // earlier evaluations that failed because of noise
+};
+
+/// Judges and times a submission. Repeats an evaluation that fails because of noise; after
+/// `max_noisy` of them the last one is the result.
+FinalVerdict final_verdict(sandbox::Backend& backend, const Task& task,
+                           const Submission& submission);
 
 /// The figures of one verdict.
 struct VerdictSample {
@@ -24,7 +38,7 @@ struct VerdictSample {
 
 struct Repetition {
   std::vector<VerdictSample> verdicts;
-  int64_t retries = 0;  // evaluations that failed by noise
+  int64_t retries = 0;  // evaluations that failed because of noise
 
   std::map<int, int64_t> milestones() const;  // milestone → count
   /// Verdicts whose milestone is above the most common one, or below it without an interval that
@@ -54,7 +68,7 @@ struct RepeatLoad {
 
 /// Fails at an infrastructure failure; at noise only if it lasts (see `final_verdict`). Returns
 /// fewer verdicts than `times` if it was stopped.
-Result<Repetition> repeat_verdict(SandboxBackend& backend, const EvaluateCall& call,
+Result<Repetition> repeat_verdict(sandbox::Backend& backend, const sandbox::EvaluateRequest& call,
                                   const RepeatLoad& load);
 
 }  // namespace warpsmith::commands

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/bench/task_survey.hpp"
 
-#include "commands/bench/final_verdict.hpp"
+#include "commands/bench/repetition.hpp"
 #include "runtime/clock.hpp"
-#include "sandbox/contract/registry.hpp"
-#include "sandbox/workspace/mistake.hpp"
+#include "sandbox/contract/contract.hpp"
 #include "sandbox/workspace/solution.hpp"
 
 namespace warpsmith::commands {
@@ -20,17 +19,16 @@ Result<Submission> submission_in(const fs::path& place, const Task& task,
   Submission submission{task.id, contract, {}};
   std::error_code error;
   if (!fs::is_directory(place, error)) return submission;
-  const auto folder = sandbox::SafeFolder::open(place);
-  if (!folder) return tl::unexpected(folder.error());
+  TRY(const auto folder, sandbox::SafeFolder::open(place));
   auto files = sandbox::freeze_folder(
-      *folder, std::string{sandbox::contract_named(contract).required_file}, {});
+      folder, std::string{sandbox::contract_named(contract).required_file}, {});
   if (!files) return fail(place.string(), std::move(files.error()));
   files->erase(mistake_file);
   submission.files = std::move(*files);
   return submission;
 }
 
-std::optional<Judgement> judged(SandboxBackend& backend, const Task& task,
+std::optional<Judgement> judged(sandbox::Backend& backend, const Task& task,
                                 const Submission& submission, const BenchProgress& progress) {
   if (submission.files.empty()) return std::nullopt;
   progress(task.id + ": judging");
@@ -44,7 +42,7 @@ bool has_passed(const std::optional<Judgement>& judgement) {
 
 bool beats_compile(const std::optional<Judgement>& judgement) {
   if (!has_passed(judgement)) return false;
-  const auto& interval = std::get<Verdict>(*judgement).shapes.at(0).speedup_compile_ci;
+  const auto& interval = std::get<Verdict>(*judgement).shapes.at(0).speedup_compile_interval;
   return interval && clearly_faster(interval->low);
 }
 
@@ -52,22 +50,20 @@ bool beats_compile(const std::optional<Judgement>& judgement) {
 
 Result<SolutionPair> solutions_of(const Task& task, const fs::path& solutions,
                                   const std::string& contract) {
-  auto right = submission_in(solutions / task.id, task, contract);
-  if (!right) return tl::unexpected(std::move(right.error()));
+  TRY(auto right, submission_in(solutions / task.id, task, contract));
   const fs::path mistake = solutions / task.id / mistake_file;
-  SolutionPair pair{std::move(*right), {}};
+  SolutionPair pair{std::move(right), {}};
   std::error_code error;
   if (!fs::exists(mistake, error)) return pair;
-  auto files = sandbox::with_mistake(pair.right.files, mistake);
-  if (!files) return tl::unexpected(std::move(files.error()));
-  pair.wrong = {task.id, contract, std::move(*files)};
+  TRY(auto files, sandbox::with_mistake(pair.right.files, mistake));
+  pair.wrong = {task.id, contract, std::move(files)};
   return pair;
 }
 
 SurveyCounts Survey::counts() const {
   SurveyCounts sum;
   for (const SurveyedTask& task : tasks) {
-    ++(task.facts ? sum.taken_in : sum.refused);
+    ++(task.facts ? sum.accepted : sum.refused);
     sum.right += task.right ? 1 : 0;
     sum.right_passed += has_passed(task.right) ? 1 : 0;
     sum.beat_compile += beats_compile(task.right) ? 1 : 0;
@@ -77,12 +73,12 @@ SurveyCounts Survey::counts() const {
   return sum;
 }
 
-Result<SurveyedTask> survey_task(SandboxBackend& backend, const Task& task,
+Result<SurveyedTask> survey_task(sandbox::Backend& backend, const Task& task,
                                  const SolutionPair& solutions, const BenchProgress& progress) {
   SurveyedTask seen{.id = task.id};
   progress(task.id + ": ingest");
   const auto began = SteadyClock::now();
-  auto facts = backend.ingest(task, task_budget);
+  auto facts = backend.ingest(task, Deadline::after(task_budget));
   seen.ingest_s = std::chrono::duration<double>(SteadyClock::now() - began).count();
   if (!facts) {
     if (facts.error().code == ErrorCode::peer_lost) return tl::unexpected(facts.error());

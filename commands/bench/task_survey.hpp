@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "commands/bench/commit_honesty.hpp"
 #include "actors/sandbox/sandbox_backend.hpp"
+#include "commands/bench/bench.hpp"
 #include "runtime/error_code.hpp"
 #include "runtime/task.hpp"
 
@@ -37,7 +37,7 @@ struct SurveyedTask {
 
 /// Counts over all tasks.
 struct SurveyCounts {
-  int64_t taken_in = 0, refused = 0;
+  int64_t accepted = 0, refused = 0;
   int64_t right = 0, right_passed = 0, beat_compile = 0;  // by > 5 % at the interval's lower end
   int64_t wrong = 0, wrong_passed = 0;
 };
@@ -48,7 +48,7 @@ struct Survey {
 };
 
 /// Surveys one task. Refusals and verdicts are results; only an unusable service is an error.
-Result<SurveyedTask> survey_task(SandboxBackend& backend, const Task& task,
+Result<SurveyedTask> survey_task(sandbox::Backend& backend, const Task& task,
                                  const SolutionPair& solutions, const BenchProgress& progress);
 
 }  // namespace warpsmith::commands

@@ -6,18 +6,40 @@
 #include <iostream>
 #include <memory>
 
-#include "commands/baselines_option.hpp"
-#include "commands/check/check_profile.hpp"
+#include "commands/check/check_call.hpp"
 #include "commands/check/check_report.hpp"
-#include "commands/check/judge_call.hpp"
-#include "commands/check_input.hpp"
 #include "commands/command.hpp"
-#include "commands/end_on_signal.hpp"
-#include "commands/option_rules.hpp"
-#include "commands/terminal_text.hpp"
+#include "commands/options.hpp"
+#include "commands/output_text.hpp"
+#include "commands/signals.hpp"
+#include "runtime/result.hpp"
+#include "runtime/run/durable_file.hpp"
+#include "runtime/verdict.hpp"
+#include "sandbox/profile/profile.hpp"
 
 namespace warpsmith::commands {
 namespace {
+
+Result<void> write(const std::string& file, const Result<std::string>& text) {
+  if (file.empty()) return {};
+  if (!text) return tl::unexpected(text.error());
+  return write_file_durably(file, *text + '\n');
+}
+
+/// Writes the files of --profile and --trace. If the judgement is not `passed`, writes none and
+/// says so on standard error.
+Result<void> write_profile(const CheckArguments& args, const Judgement& judgement) {
+  if (args.profile.empty() && args.trace.empty()) return {};
+  const auto* verdict = std::get_if<Verdict>(&judgement);
+  if (verdict == nullptr || !verdict->correct()) {
+    std::cerr << "no profile: only a correct solution is profiled\n";
+    return {};
+  }
+  const auto profile = sandbox::profile_of_evidence(verdict->evidence);
+  if (!profile) return fail(ErrorCode::infrastructure, "the verdict's evidence has no profile");
+  TRY_VOID(write(args.profile, *profile));
+  return write(args.trace, sandbox::profile_trace(*profile));
+}
 
 const char* const footer =
     "A solution is one of:\n"
@@ -57,7 +79,7 @@ ExitCode check(const CheckArguments& args) {
   const SignalWait signals{"stopping"};
   const EndOnSignal end(signals);
   // Quick requests print progress only on a terminal.
-  const bool print_all = runs(call->request) || isatty(STDERR_FILENO) == 1;
+  const bool print_all = runs(call->want) || isatty(STDERR_FILENO) == 1;
   const auto judged = judge_call(args, *call, end.ender(), [print_all](const std::string& line) {
     if (print_all) print_progress(line);
   });
@@ -68,9 +90,9 @@ ExitCode check(const CheckArguments& args) {
     return ExitCode::interrupted;
   }
   if (args.json) {
-    std::cout << judgement_json(judgement, call->request) << '\n';
+    std::cout << judgement_json(judgement, call->want) << '\n';
   } else {
-    std::cout << for_terminal(judgement_text(judgement, call->request));
+    std::cout << for_terminal(judgement_text(judgement, call->want));
   }
   if (auto written = write_profile(args, judgement); !written) return report(written.error());
   return exit_code(judgement);
@@ -113,7 +135,7 @@ void add_work(CLI::App& app, CheckArguments& args) {
   app.add_flag("--compile-only", args.compile_only, "Compile and inspect; run nothing");
   app.add_flag("--verify-only", args.verify_only, "Compile and verify; time nothing");
   app.add_option("--profile", args.profile,
-                 "On a GPU: write the kernels that ran, beside those of eager and\n"
+                 "On a GPU: write the kernels that ran, and those of eager and\n"
                  "torch.compile, to FILE as JSON. Only for a correct solution")
       ->type_name("FILE");
   app.add_option("--trace", args.trace,

@@ -2,23 +2,17 @@
 #include "commands/check/check_report.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "commands/output_text.hpp"
 #include "policy/learn/reward.hpp"
 #include "runtime/cuda/clock_sample.hpp"
-#include "runtime/json_text.hpp"
+#include "runtime/json.hpp"
 
 namespace warpsmith::commands {
 namespace {
 
 using nlohmann::json;
-
-json interval(const std::optional<Interval>& value) {
-  return value ? json{value->low, value->high} : json(nullptr);
-}
 
 /// The shape whose speed-up against eager is the lowest; the first if none was timed.
 const ShapeResult* worst_shape(const Verdict& verdict) {
@@ -31,33 +25,18 @@ const ShapeResult* worst_shape(const Verdict& verdict) {
 json further_json(const std::vector<FurtherResult>& further) {
   json out = json::object();
   for (const FurtherResult& one : further) {
-    out[one.name] = {{"ms", nullable(one.ms)},
-                     {"speedup", nullable(one.speedup)},
-                     {"speedup_interval", interval(one.speedup_ci)},
-                     {"reason", one.reason.empty() ? json(nullptr) : json(one.reason)}};
+    json& entry = out[one.name] = json_of(one);
+    entry.erase("name");
+    if (one.reason.empty()) entry["reason"] = nullptr;
   }
   return out.empty() ? json(nullptr) : out;
 }
 
 json times(const ShapeResult& shape) {
-  return {{"candidate_ms", nullable(shape.candidate_ms)},
-          {"eager_ms", nullable(shape.eager_ms)},
-          {"compile_ms", nullable(shape.compile_ms)},
-          {"speedup_eager", nullable(shape.speedup_eager)},
-          {"speedup_compile", nullable(shape.speedup_compile)},
-          {"speedup_eager_interval", interval(shape.speedup_eager_ci)},
-          {"speedup_compile_interval", interval(shape.speedup_compile_ci)},
-          {"further_baselines", further_json(shape.further)},
-          {"worst_error", nullable(shape.worst_error)},
-          {"gbytes_per_s", nullable(shape.gbytes_per_s)},
-          {"gflops_per_s", nullable(shape.gflops_per_s)},
-          {"roofline_ms", nullable(shape.roofline_ms)}};
-}
-
-json evidence_of(const Verdict& verdict) {
-  if (verdict.evidence.empty()) return nullptr;
-  auto parsed = json::parse(verdict.evidence, nullptr, false);
-  return parsed.is_discarded() ? json(verdict.evidence) : parsed;
+  json out = json_of(shape);
+  for (const char* name : {"shape", "hidden", "further"}) out.erase(name);
+  out["further_baselines"] = further_json(shape.further);
+  return out;
 }
 
 /// True if everything that a reward depends on was measured.
@@ -97,13 +76,13 @@ json verdict_json(const Verdict& v, Request request) {
   out["correct"] = runs(request) || !v.correct() ? json(v.correct()) : json(nullptr);
   out["reward"] =
       is_rewarded(request) ? json(policy::reward_of(v, RewardRule::milestone)) : json(nullptr);
-  out["strict"] = v.strict ? json{{"passed", v.strict->passed}, {"why", v.strict->why}} : json();
+  out["strict"] = json_of(v.strict);
   out["accepted_mutants"] = v.weakness.empty() ? json(nullptr) : json(v.weakness);
   out["submission_hash"] = v.submission_hash;
   out["feedback"] = v.feedback;
   out["jail"] = v.jail;
   out["phase_ms"] = v.phase_ms;
-  out["evidence"] = evidence_of(v);
+  out["evidence"] = json_of(v.evidence);
   out["clocks"] = clocks_of(out["evidence"]);
   return out;
 }
@@ -119,39 +98,34 @@ json failure_json(const InfraFailure& failure) {
   return out;
 }
 
-template <class... Args>
-std::string print(const char* format, Args... args) {
-  std::array<char, 256> text{};
-  (void)std::snprintf(text.data(), text.size(), format, args...);
-  return text.data();
-}
-
 std::string speedup_line(const char* against, const std::optional<double>& speedup,
                          const std::optional<Interval>& ci) {
   if (!speedup) return {};
-  if (!ci) return print("  %.2fx %s\n", *speedup, against);
-  return print("  %.2fx %s (95 %% interval %.2f to %.2f)\n", *speedup, against, ci->low, ci->high);
+  if (!ci) return formatted("  %.2fx %s\n", *speedup, against);
+  return formatted("  %.2fx %s (95 %% interval %.2f to %.2f)\n", *speedup, against, ci->low,
+                   ci->high);
 }
 
 std::string further_lines(const std::vector<FurtherResult>& further) {
   std::string out;
   for (const FurtherResult& one : further) {
-    out += one.reason.empty() ? speedup_line(one.name.c_str(), one.speedup, one.speedup_ci)
+    out += one.reason.empty() ? speedup_line(one.name.c_str(), one.speedup, one.speedup_interval)
                               : "  " + one.name + " not measured: " + one.reason + '\n';
   }
   return out;
 }
 
-/// The SM clock and the reasons that held it back; empty if it was not read.
+/// The SM clock and the reasons that limited it; empty if it was not read.
 std::string clock_line(const Verdict& v) {
-  const json clocks = clocks_of(evidence_of(v));
+  const json clocks = clocks_of(json_of(v.evidence));
   if (!clocks.is_object() || !clocks.value("median_sm_mhz", json()).is_number()) return {};
-  std::string out = print("  SM clock %.0f MHz, lowest %.0f", clocks["median_sm_mhz"].get<double>(),
-                          clocks["lowest_sm_mhz"].get<double>());
+  std::string out =
+      formatted("  SM clock %.0f MHz, lowest %.0f", clocks["median_sm_mhz"].get<double>(),
+                clocks["lowest_sm_mhz"].get<double>());
   for (const auto& [reason, count] : clocks["reasons"].items()) {
     if (!cuda::slows_down(reason)) continue;
-    out += print(", %s in %d of %d readings", reason.c_str(), count.get<int>(),
-                 clocks["readings"].get<int>());
+    out += formatted(", %s in %d of %d readings", reason.c_str(), count.get<int>(),
+                     clocks["readings"].get<int>());
   }
   return out + '\n';
 }
@@ -174,7 +148,7 @@ std::string indented(const std::string& text) {
   return out;
 }
 
-/// Removes the class at the start of feedback: here it stands on the line above.
+/// Removes the class at the start of feedback: here it is on the line above.
 std::string without_class(const std::string& feedback, VerdictClass outcome) {
   const std::string front = std::string{to_string(outcome)} + ": ";
   return feedback.starts_with(front) ? feedback.substr(front.size()) : feedback;
@@ -183,9 +157,9 @@ std::string without_class(const std::string& feedback, VerdictClass outcome) {
 /// The reward, trust class and contract; only the contract if nothing was measured.
 std::string worth_line(const Verdict& v, Request request) {
   if (!is_rewarded(request)) return "  contract " + v.contract + '\n';
-  return print("  reward %.2f, trust class %s, contract %s\n",
-               policy::reward_of(v, RewardRule::milestone), std::string{to_string(v.trust)}.c_str(),
-               v.contract.c_str());
+  return formatted("  reward %.2f, trust class %s, contract %s\n",
+                   policy::reward_of(v, RewardRule::milestone),
+                   std::string{to_string(v.trust)}.c_str(), v.contract.c_str());
 }
 
 std::string verdict_text(const Verdict& v, Request request) {
@@ -194,8 +168,8 @@ std::string verdict_text(const Verdict& v, Request request) {
   if (runs(request) || !v.correct()) out += indented(without_class(v.feedback, v.outcome));
   if (request == Request::explain) return out;
   if (const ShapeResult* shape = worst_shape(v)) {
-    out += speedup_line("eager", shape->speedup_eager, shape->speedup_eager_ci);
-    out += speedup_line("torch.compile", shape->speedup_compile, shape->speedup_compile_ci);
+    out += speedup_line("eager", shape->speedup_eager, shape->speedup_eager_interval);
+    out += speedup_line("torch.compile", shape->speedup_compile, shape->speedup_compile_interval);
     out += further_lines(shape->further);
   }
   out += clock_line(v);

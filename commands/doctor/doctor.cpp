@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // `warpsmith doctor`: reports what this machine has and lacks, and how to get the rest.
+#include "commands/doctor/doctor.hpp"
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cstdio>
 #include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "commands/command.hpp"
-#include "commands/doctor/doctor_checks.hpp"
 
 namespace warpsmith::commands {
 namespace {
@@ -21,6 +26,71 @@ ExitCode examine(bool json) {
   return all_present(findings) ? ExitCode::success : ExitCode::infrastructure;
 }
 
+std::string show(double value) {
+  std::array<char, 32> text{};
+  (void)std::snprintf(text.data(), text.size(), "%.4g", value);
+  return text.data();
+}
+
+/// Formats byte counts with four digits and a unit.
+std::string show_bytes(int64_t bytes) {
+  constexpr double kib = 1024;
+  const auto amount = static_cast<double>(bytes);
+  if (amount < kib * kib) return show(amount / kib) + " KiB";
+  if (amount < kib * kib * kib) return show(amount / (kib * kib)) + " MiB";
+  return show(amount / (kib * kib * kib)) + " GiB";
+}
+
+std::string show(const Finding& finding) {
+  if (const auto* text = std::get_if<std::string>(&finding.value)) return *text;
+  if (const auto* flag = std::get_if<bool>(&finding.value)) return *flag ? "yes" : "no";
+  if (const auto* number = std::get_if<double>(&finding.value)) return show(*number);
+  const int64_t whole = std::get<int64_t>(finding.value);
+  return finding.name.ends_with("_bytes") ? show_bytes(whole) : std::to_string(whole);
+}
+
+const char* mark(FindingState state) {
+  switch (state) {
+    case FindingState::good:
+      return "  ";
+    case FindingState::absent:
+      return "- ";
+    case FindingState::missing:
+      return "! ";
+  }
+  return "? ";
+}
+
+std::string line_of(const Finding& finding, size_t width) {
+  std::string name = finding.name;
+  name.resize(std::max(width, name.size()), ' ');
+  return std::string{"  "} + mark(finding.state) + name + "  " + show(finding) + "\n";
+}
+
+size_t widest(const Findings& findings) {
+  size_t width = 0;
+  for (const Finding& finding : findings) width = std::max(width, finding.name.size());
+  return width;
+}
+
+std::string advice_of(const Findings& findings, FindingState state, const char* title) {
+  std::string text;
+  for (const Finding& finding : findings) {
+    if (finding.state != state || finding.advice.empty()) continue;
+    text += "  " + finding.area + " " + finding.name + ": " + finding.advice + "\n";
+  }
+  return text.empty() ? text : std::string{title} + "\n" + text;
+}
+
+nlohmann::ordered_json list_of(const Findings& findings, FindingState state) {
+  auto list = nlohmann::ordered_json::array();
+  for (const Finding& finding : findings) {
+    if (finding.state != state) continue;
+    list.push_back({{"area", finding.area}, {"name", finding.name}, {"advice", finding.advice}});
+  }
+  return list;
+}
+
 }  // namespace
 
 Command doctor_command() {
@@ -32,10 +102,44 @@ Command doctor_command() {
         app.footer(
             "Checks the machine, the jail, the build, the GPUs and contract device. \"!\" marks\n"
             "missing parts: nothing runs without them. \"-\" marks absent parts: something is\n"
-            "slower or not available without them. The advice for both stands at the end.\n"
+            "slower or not available without them. Advice for both is listed at the end.\n"
             "Exit codes: 0 nothing is missing, 3 something is.");
         return [json] { return examine(*json); };
       }};
+}
+
+std::string to_text(const Findings& findings) {
+  const size_t width = widest(findings);
+  std::string text;
+  std::string area;
+  for (const Finding& finding : findings) {
+    if (finding.area != area) text += finding.area + "\n";
+    area = finding.area;
+    text += line_of(finding, width);
+  }
+  text += advice_of(findings, FindingState::missing, "missing (!): nothing runs without it");
+  text += advice_of(findings, FindingState::absent, "absent (-): works without it");
+  return text;
+}
+
+std::string to_json(const Findings& findings) {
+  nlohmann::ordered_json areas = nlohmann::ordered_json::object();
+  for (const Finding& finding : findings) {
+    std::visit([&](const auto& value) { areas[finding.area][finding.name] = value; },
+               finding.value);
+  }
+  const nlohmann::ordered_json document{{"ok", all_present(findings)},
+                                        {"areas", areas},
+                                        {"missing", list_of(findings, FindingState::missing)},
+                                        {"absent", list_of(findings, FindingState::absent)}};
+  // Text from the machine may contain any bytes. Invalid ones are replaced, since dump would throw.
+  return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+bool all_present(const Findings& findings) {
+  return std::none_of(findings.begin(), findings.end(), [](const Finding& finding) {
+    return finding.state == FindingState::missing;
+  });
 }
 
 }  // namespace warpsmith::commands

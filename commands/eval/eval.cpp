@@ -7,20 +7,19 @@
 #include <memory>
 #include <optional>
 
-#include "commands/command.hpp"
-#include "commands/config_options.hpp"
-#include "commands/eval/eval_report.hpp"
-#include "commands/eval/eval_tree.hpp"
-#include "commands/eval/suite/suite_eval.hpp"
-#include "commands/option_rules.hpp"
-#include "commands/stack.hpp"
-#include "commands/terminal_text.hpp"
 #include "actors/run/memory_budget.hpp"
 #include "actors/run/model_text.hpp"
-#include "actors/run/run_history.hpp"
+#include "actors/run/run_inputs.hpp"
 #include "actors/run/run_session.hpp"
-#include "actors/sandbox/service_backend.hpp"
+#include "actors/sandbox/sandbox_backend.hpp"
 #include "actors/sandbox/slot_cores.hpp"
+#include "commands/command.hpp"
+#include "commands/config/config.hpp"
+#include "commands/eval/eval_report.hpp"
+#include "commands/eval/eval_run.hpp"
+#include "commands/options.hpp"
+#include "commands/output_text.hpp"
+#include "commands/stack.hpp"
 #include "runtime/log.hpp"
 
 namespace warpsmith::commands {
@@ -49,7 +48,7 @@ constexpr std::array recorded_answers{"agent.answer=files", "agent.max_tokens=13
                                       "generator.max_new_tokens=65536",
                                       "generator.cache_tokens=131072"};
 
-/// Recorded solutions in place of the model, and of an endpoint that the file may name.
+/// Replaces the model, and an endpoint that the file may name, by recorded solutions.
 void use_solutions(RunConfig& config, const std::string& folder) {
   config.brain.url.clear();
   config.brain.candidates = fs::absolute(folder).lexically_normal();
@@ -58,8 +57,8 @@ void use_solutions(RunConfig& config, const std::string& folder) {
 /// The keys that an evaluation sets, whatever --set says.
 std::vector<FixedKey> keys_set_by(const EvalArguments& args) {
   std::vector<FixedKey> fixed{{"run.name", "the run folder is named by its time"},
-                              {"run.trajectories", "give --samples, of each task"},
-                              {"synthesis.curriculum", "each task gets as many samples"},
+                              {"run.trajectories", "use --samples, per task, instead"},
+                              {"synthesis.curriculum", "each task gets the same number of samples"},
                               {"synthesis.count", "an evaluation composes no tasks"},
                               {"synthesis.compose.nodes", "an evaluation composes no tasks"}};
   const char* const suite = "the tasks are those of --suite";
@@ -71,10 +70,10 @@ std::vector<FixedKey> keys_set_by(const EvalArguments& args) {
     fixed.push_back({"synthesis.tasks",
                      "evaluated is synthesis.held_out; --training-tasks evaluates this one"});
   }
-  if (!args.model.empty()) fixed.push_back({"model.folder", "--model stands in for it"});
+  if (!args.model.empty()) fixed.push_back({"model.folder", "--model replaces it"});
   if (args.greedy) fixed.push_back({"generator.temperature", "--greedy sets it to 0"});
   if (!args.solutions.empty()) {
-    const char* const solutions = "--solutions judges recorded ones in place of an endpoint";
+    const char* const solutions = "--solutions judges recorded ones instead of an endpoint's";
     fixed.insert(fixed.end(), {{"brain.url", solutions}, {"brain.candidates", solutions}});
   }
   return fixed;
@@ -84,34 +83,30 @@ std::vector<FixedKey> keys_set_by(const EvalArguments& args) {
 Result<void> use_eval_turns(AgentConfig& agent, const EvalArguments& args) {
   if (agent.eval_turns == 0) return {};
   agent.max_turns = agent.eval_turns;
-  return refuse_fixed_keys(
-      args.overrides, {{"agent.max_turns", "agent.eval_turns stands in for it; give that one"}});
+  return refuse_fixed_keys(args.overrides, {{"agent.max_turns", "use agent.eval_turns instead"}});
 }
 
 /// The configuration of an evaluation. Replaces the file's time limit, which is for training.
 Result<RunConfig> eval_config(const EvalArguments& args) {
-  if (auto taken = refuse_fixed_keys(args.overrides, keys_set_by(args)); !taken) {
-    return tl::unexpected(taken.error());
-  }
+  TRY_VOID(refuse_fixed_keys(args.overrides, keys_set_by(args)));
   std::vector<std::string> overrides{"run.time_limit=24h"};
   if (!args.solutions.empty()) {
     overrides.insert(overrides.end(), recorded_answers.begin(), recorded_answers.end());
   }
   overrides.insert(overrides.end(), args.overrides.begin(), args.overrides.end());
-  auto config = load_run_config(args.config, overrides);
-  if (!config) return config;
-  if (auto used = use_eval_turns(config->agent, args); !used) return tl::unexpected(used.error());
-  if (!args.model.empty()) config->model.folder = args.model;
-  if (!args.solutions.empty()) use_solutions(*config, args.solutions);
-  if (!args.training_tasks) config->synthesis.tasks = config->synthesis.held_out;
-  if (args.suite.empty() && config->synthesis.tasks.empty()) {
+  TRY(auto config, load_run_config(args.config, overrides));
+  TRY_VOID(use_eval_turns(config.agent, args));
+  if (!args.model.empty()) config.model.folder = args.model;
+  if (!args.solutions.empty()) use_solutions(config, args.solutions);
+  if (!args.training_tasks) config.synthesis.tasks = config.synthesis.held_out;
+  if (args.suite.empty() && config.synthesis.tasks.empty()) {
     return fail(ErrorCode::invalid_config,
                 args.config + ": synthesis.held_out is empty; expected tasks to evaluate");
   }
-  if (args.greedy) config->generator.temperature = 0;
-  config->synthesis.curriculum = {.quarantine_after = 0};  // equally many samples of each task
-  config->synthesis.compose_nothing();
-  config->run.name.clear();
+  if (args.greedy) config.generator.temperature = 0;
+  config.synthesis.curriculum = {.quarantine_after = 0};  // equally many samples of each task
+  config.synthesis.disable_composers();
+  config.run.name.clear();
   return config;
 }
 
@@ -151,19 +146,17 @@ ExitCode print_result(const EvalRun& run, const EvalArguments& args,
 /// Read before anything is sampled, so that a wrong file is reported at once.
 Result<std::optional<EvalOutcomes>> outcomes_before(const EvalArguments& args) {
   if (args.against.empty()) return std::nullopt;
-  auto outcomes = read_eval_outcomes(args.against);
-  if (!outcomes) return tl::unexpected(std::move(outcomes.error()));
-  return std::optional{std::move(*outcomes)};
+  TRY(auto outcomes, read_eval_outcomes(args.against));
+  return std::optional{std::move(outcomes)};
 }
 
 /// Read before a run folder is made, so that bad input leaves nothing behind.
 Result<RunInputs> inputs_of(const RunConfig& config, int64_t samples) {
-  auto inputs = load_inputs(config, config.model.folder);
-  if (!inputs) return inputs;
-  const MemoryBudget budget = memory_budget(config, inputs->model, /*learns=*/false);
-  if (auto fits = check_gpus_here(config, budget); !fits) return tl::unexpected(fits.error());
-  inputs->learns = false;
-  plan_samples(*inputs, samples, RunHistory{}, 0);
+  TRY(auto inputs, load_inputs(config, config.model.folder));
+  const MemoryBudget budget = memory_budget(config, inputs.model, /*learns=*/false);
+  TRY_VOID(check_gpus_here(config, budget));
+  inputs.learns = false;
+  plan_samples(inputs, samples, RunHistory{}, 0);
   return inputs;
 }
 
@@ -189,26 +182,21 @@ ExitCode evaluate(const EvalArguments& args) {
                     static_cast<uint64_t>(whole->config.run.trajectories),
                     static_cast<uint64_t>(samples_of(args))};
   if (run.loop.end == LoopEnd::failed) {
-    // What was judged before a brain failed is worth its price.
+    // The samples judged before a brain failed were paid for, so they are reported.
     if (whole->end->asked()) (void)print_result(run, args, *before);
     return report({run.loop.error.code, paths.log().string() + ": " + run.loop.error.message});
   }
   return print_result(run, args, *before);
 }
 
-/// A suite, new, resumed or only reported.
+/// A suite: new, resumed or only reported.
 ExitCode evaluate_tasks_of_suite(const EvalArguments& args) {
-  const SignalWait signals;
   const SuiteArguments suite{args.suite,       args.resume,     args.report, args.against,
-                             samples_of(args), args.mix_stacks, args.json};
-  return evaluate_suite(
-      suite, [&] { return eval_config(args); },
-      [&](const std::shared_ptr<const RunInputs>& inputs) {
-        return run_eval_tree(inputs, signals, args.quiet);
-      });
+                             samples_of(args), args.mix_stacks, args.json,   args.quiet};
+  return evaluate_suite(suite, [&] { return eval_config(args); });
 }
 
-ExitCode evaluate_what_is_named(const EvalArguments& args) {
+ExitCode evaluate_arguments(const EvalArguments& args) {
   const bool earlier = !args.resume.empty() || !args.report.empty();
   if (args.config.empty() && !earlier) {
     return report({ErrorCode::invalid_argument,
@@ -222,9 +210,9 @@ std::vector<OptionRule> eval_rules() {
   using Kind = OptionRule::Kind;
   const std::vector<std::string> of_a_table{"--against", "--mix-stacks", "--json", "--quiet"};
   return {
-      {"--report", Kind::takes, of_a_table, "it prints what the run holds and samples nothing"},
+      {"--report", Kind::takes, of_a_table, "it prints what the run contains and samples nothing"},
       {"--resume", Kind::takes, of_a_table,
-       "the run goes on as it began, by config.toml and suite.json in its folder; begin a new "
+       "the run continues with config.toml and suite.json in its folder; start a new "
        "evaluation for anything else"},
       {"--suite", Kind::refuses, {"--training-tasks"}, "the tasks are those of the suite"},
       {"--mix-stacks",
@@ -263,13 +251,14 @@ void add_suite(CLI::App& app, EvalArguments& args) {
                  "one, DIR/TASK/1/, DIR/TASK/2/ … those of several. TASK is the name of the\n"
                  "task's file without .py, as the report shows it")
       ->type_name("DIR");
-  app.add_option("--resume", args.resume, "Sample what a killed evaluation of a suite lacks")
+  app.add_option("--resume", args.resume,
+                 "Take the samples that a killed evaluation of a suite lacks")
       ->type_name("RUN");
   app.add_option("--report", args.report,
                  "Print and write the table of an evaluated suite again; samples nothing")
       ->type_name("RUN");
   app.add_flag("--mix-stacks", args.mix_stacks,
-               "With --suite, --resume or --report: compare or continue although GPU,\n"
+               "With --suite, --resume or --report: compare or continue even if GPU,\n"
                "driver, torch, lane or numerics differ; the table names both");
 }
 
@@ -283,9 +272,9 @@ const char* const eval_footer =
     "  warpsmith eval --resume runs/RUN\n"
     "Exit codes: 0 all samples were judged; 2 bad input; 3 samples are missing, because they\n"
     "were dropped or run.time_limit (24 h unless --set) ended the evaluation; 130 stopped by\n"
-    "Ctrl-C. If samples are missing, the figures cover those that there are, and say how many.\n"
-    "Refused tasks give 2; with a suite they are listed, count for no figure and give 0.\n"
-    "--report gives 0 whatever it shows.";
+    "Ctrl-C. If samples are missing, the figures cover the others and say how many. Refused\n"
+    "tasks return 2; with a suite they are listed, left out of all figures, and return 0.\n"
+    "--report always returns 0.";
 
 }  // namespace
 
@@ -298,7 +287,7 @@ Command eval_command() {
             app.add_flag("--json", args->json, "Print one JSON object on standard output");
             app.add_flag("--quiet", args->quiet, "Print no progress");
             app.footer(eval_footer);
-            return with_rules(app, eval_rules(), [args] { return evaluate_what_is_named(*args); });
+            return with_rules(app, eval_rules(), [args] { return evaluate_arguments(*args); });
           }};
 }
 

@@ -28,7 +28,7 @@ struct Times {
   }
 };
 
-/// What an evaluation's trajectories hold.
+/// What the trajectories of an evaluation contain.
 struct Results {
   std::vector<EvalSample> samples;
   std::map<std::string, Times> times;  // by task
@@ -50,9 +50,8 @@ Result<Results> results_of(RunDatabase& db, const std::vector<TrajectoryRow>& ro
                       .passed = o.verdict == VerdictClass::passed,
                       .speedup_eager = o.speedup_eager,
                       .speedup_compile = o.speedup_compile};
-    const auto verdicts = verdict_rows(db, row.id);
-    if (!verdicts) return tl::unexpected(verdicts.error());
-    for (const VerdictRow& one : *verdicts) {
+    TRY(const auto verdicts, verdict_rows(db, row.id));
+    for (const VerdictRow& one : verdicts) {
       if (!is_deciding(one, o) || !one.verdict.correct() || one.verdict.shapes.empty()) continue;
       if (one.verdict.strict) sample.strict = one.verdict.strict->passed;
       results.times[row.task_id].add(one.verdict.shapes.front());
@@ -97,7 +96,7 @@ nlohmann::json difference_json(const EvalDifference& d) {
   return {{"tasks", d.tasks}, {"difference", d.mean}, {"low", d.low}, {"high", d.high}};
 }
 
-/// The difference of the rewards, and of the pass rates where `before` holds them.
+/// The difference of the rewards, and of the pass rates if `before` contains them.
 nlohmann::json against_json(const EvalOutcomes& before, const EvalOutcomes& now) {
   auto out = difference_json(paired_difference(before.rewards, now.rewards, bootstrap_seed));
   if (!before.passed.empty()) {
@@ -120,56 +119,50 @@ Result<std::vector<double>> values_of(const nlohmann::json& figures, const char*
   }
   std::vector<double> values;
   for (const auto& each : figures[key]) {
-    const auto value = value_of(each, place + key);
-    if (!value) return tl::unexpected(value.error());
-    values.push_back(*value);
+    TRY(const auto value, value_of(each, place + key));
+    values.push_back(value);
   }
   return values;
 }
 
-/// Adds the outcomes of one task. Reports from before `passed` was added have rewards alone.
+/// Adds the outcomes of one task. Reports from before `passed` was added contain only rewards.
 Result<void> add_task(const nlohmann::json& figures, const std::string& task, EvalOutcomes& to) {
   const std::string place = "by_task." + task + ".";
-  auto rewards = values_of(figures, "rewards", place);
-  if (!rewards) return tl::unexpected(std::move(rewards.error()));
-  to.rewards[task] = std::move(*rewards);
+  TRY(auto rewards, values_of(figures, "rewards", place));
+  to.rewards[task] = std::move(rewards);
   if (!figures.contains("passed")) return {};
-  auto passed = values_of(figures, "passed", place);
-  if (!passed) return tl::unexpected(std::move(passed.error()));
-  to.passed[task] = std::move(*passed);
+  TRY(auto passed, values_of(figures, "passed", place));
+  to.passed[task] = std::move(passed);
   return {};
 }
 
 }  // namespace
 
-Result<EvalReport> eval_report(const RunPaths& paths, const EvalExtent& extent,
+Result<EvalReport> eval_report(const RunPaths& paths, const EvalSize& size,
                                const std::optional<EvalOutcomes>& before, bool whole) {
-  auto db = RunDatabase::open(paths.database(), SqlAccess::read_only);
-  if (!db) return tl::unexpected(std::move(db.error()));
-  const auto rows = trajectory_rows(*db, 1, UINT64_MAX >> 1U);
-  if (!rows) return tl::unexpected(rows.error());
-  auto results = results_of(*db, *rows);
-  if (!results) return tl::unexpected(std::move(results.error()));
-  const std::vector<EvalSample>& samples = results->samples;
+  TRY(auto db, RunDatabase::open(paths.database(), SqlAccess::read_only));
+  TRY(const auto rows, trajectory_rows(db, 1, UINT64_MAX >> 1U));
+  TRY(auto results, results_of(db, rows));
+  const std::vector<EvalSample>& samples = results.samples;
   const EvalSummary summary = summarize_eval(samples, bootstrap_seed);
   const EvalOutcomes outcomes = outcomes_of(samples);
   nlohmann::json out = summary_json(summary);
   out["run"] = paths.folder.string();
-  out["wanted"] = extent.wanted;
-  out["dropped"] = results->drops;
-  if (results->drops > 0) out["dropped_newest"] = results->dropped;
-  out["refused_tasks"] = extent.refused_tasks;
+  out["wanted"] = size.wanted;
+  out["dropped"] = results.drops;
+  if (results.drops > 0) out["dropped_newest"] = results.dropped;
+  out["refused_tasks"] = size.refused_tasks;
   const auto usage = usage_of_run(paths.folder);
   if (usage && usage->requests > 0) out["brain"] = nlohmann::json::parse(to_json(*usage));
   if (before) out["against"] = against_json(*before, outcomes);
-  if (!whole) return EvalReport{json_text(out, 2), samples.size(), std::move(results->dropped)};
+  if (!whole) return EvalReport{json_text(out, 2), samples.size(), std::move(results.dropped)};
   for (const auto& [task, figures] : summary.by_task) {
     nlohmann::json& entry = out["by_task"][task] = figures_json(figures);
     entry["rewards"] = outcomes.rewards.at(task);
     entry["passed"] = outcomes.passed.at(task);
-    entry["times"] = times_json(results->times[task]);
+    entry["times"] = times_json(results.times[task]);
   }
-  return EvalReport{json_text(out), samples.size(), std::move(results->dropped)};
+  return EvalReport{json_text(out), samples.size(), std::move(results.dropped)};
 }
 
 Result<EvalOutcomes> parse_eval_outcomes(std::string_view text) {
@@ -180,17 +173,14 @@ Result<EvalOutcomes> parse_eval_outcomes(std::string_view text) {
   }
   EvalOutcomes outcomes;
   for (const auto& [task, figures] : json["by_task"].items()) {
-    if (auto added = add_task(figures, task, outcomes); !added) {
-      return tl::unexpected(std::move(added.error()));
-    }
+    TRY_VOID(add_task(figures, task, outcomes));
   }
   return outcomes;
 }
 
 Result<EvalOutcomes> read_eval_outcomes(const std::filesystem::path& file) {
-  const auto text = read_text_file(file, most_bytes);
-  if (!text) return tl::unexpected(text.error());
-  auto outcomes = parse_eval_outcomes(*text);
+  TRY(const auto text, read_text_file(file, most_bytes));
+  auto outcomes = parse_eval_outcomes(text);
   if (!outcomes) outcomes.error().message = file.string() + ": " + outcomes.error().message;
   return outcomes;
 }

@@ -48,7 +48,7 @@ using ValuesByTask = std::map<std::string, std::vector<double>>;
 /// What an evaluation is compared by, for each task's samples.
 struct EvalOutcomes {
   ValuesByTask rewards;
-  ValuesByTask passed;  // 1 or 0; empty in reports that do not hold it
+  ValuesByTask passed;  // 1 or 0; empty in reports without it
 };
 EvalOutcomes outcomes_of(const std::vector<EvalSample>& samples);
 

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON-RPC 2.0, one message per line. Pure.
+// JSON-RPC 2.0, one message per line: reads bounded lines from a file descriptor, parses messages,
+// writes answers.
 #pragma once
 
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,6 +13,27 @@
 #include "runtime/json_text.hpp"
 
 namespace warpsmith::commands {
+
+/// Reads lines of bounded length from a file descriptor.
+class LineReader {
+ public:
+  enum class Status : uint8_t { line, too_long, nothing, end };
+
+  LineReader(int descriptor, size_t most_bytes) : descriptor_(descriptor), most_(most_bytes) {}
+
+  /// Waits up to `span` for a line; `line` gets it without its newline. `too_long`: a line was
+  /// skipped. `end`: the input has ended; a last line without newline is dropped.
+  Status next(std::string& line, std::chrono::milliseconds span);
+
+ private:
+  bool take(std::string& line);
+
+  int descriptor_;
+  size_t most_;
+  std::string buffer_;
+  size_t searched_ = 0;    // bytes of the buffer without a newline
+  bool skipping_ = false;  // the rest of a line that is too long
+};
 
 /// The codes of JSON-RPC.
 enum class RpcCode : int {
@@ -29,7 +54,7 @@ struct RpcMessage {
 struct RpcError {
   RpcCode code = RpcCode::invalid_request;
   std::string message;
-  std::string id = "null";  // of the request, where it is known
+  std::string id = "null";  // of the request, if it is known
 };
 
 /// What a line holds: a message, an error to answer with, or nothing to do (an answer to a request,

@@ -1,24 +1,114 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/mcp/judge_tools.hpp"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
+#include "commands/check/check_call.hpp"
 #include "commands/check/check_report.hpp"
-#include "commands/check/judge_call.hpp"
-#include "commands/mcp/tool_arguments.hpp"
-#include "sandbox/contract/registry.hpp"
-#include "sandbox/plan/describe.hpp"
+#include "runtime/run/durable_file.hpp"
+#include "sandbox/contract/contract.hpp"
+#include "sandbox/plan/explain.hpp"
 #include "sandbox/plan/plan_reader.hpp"
+#include "sandbox/workspace/solution.hpp"
 #include "synthesis/task_source.hpp"
 
 namespace warpsmith::commands {
 namespace {
 
+namespace fs = std::filesystem;
 using nlohmann::json;
+
+// --- the arguments of a call
+
+tl::unexpected<Error> refuse(const std::string& what) {
+  return fail(ErrorCode::invalid_argument, what);
+}
+
+/// A name that stays within its folder.
+bool is_plain_name(const std::string& name) {
+  const fs::path path{name};
+  return !name.empty() && name.find('\0') == std::string::npos && path.is_relative() &&
+         path.has_filename() && std::ranges::none_of(path, [](const fs::path& part) {
+           return part == ".." || part == ".";
+         });
+}
+
+Result<void> write_one(const fs::path& folder, const std::string& name, const json& text) {
+  if (!is_plain_name(name)) {
+    return refuse("files: \"" + name + "\": expected a relative name without \"..\"");
+  }
+  if (!text.is_string()) return refuse("files: \"" + name + "\": expected its text, a string");
+  std::error_code error;
+  fs::create_directories((folder / name).parent_path(), error);
+  TRY(auto file, open_file(folder / name, O_WRONLY | O_CREAT | O_EXCL));
+  return write_all(file, text.get_ref<const std::string&>(), folder / name);
+}
+
+Result<void> check_size(const json& files) {
+  const sandbox::SolutionLimits limits;
+  if (!files.is_object() || files.empty() || files.size() > limits.files) {
+    return refuse("files: expected an object of 1 to " + std::to_string(limits.files) +
+                  " files, {name: text}");
+  }
+  size_t bytes = 0;
+  for (const auto& [name, text] : files.items()) {
+    if (text.is_string()) bytes += text.get_ref<const std::string&>().size();
+  }
+  if (bytes <= limits.bytes) return {};
+  return refuse("files: expected at most " + std::to_string(limits.bytes) + " bytes, got " +
+                std::to_string(bytes));
+}
+
+/// The file of a task named by its path or its id.
+Result<std::string> task_file(const std::string& task, const std::vector<fs::path>& places) {
+  std::error_code error;
+  if (fs::is_regular_file(task, error)) return task;
+  TRY(const auto found, synthesis::find_tasks(places));
+  const auto named = std::ranges::find(found.tasks, task, &Task::id);
+  if (named != found.tasks.end()) return named->source;
+  return fail(ErrorCode::not_found,
+              "task: \"" + task + "\" is no file and no id; list_tasks shows the ids");
+}
+
+Result<std::string> text_argument(const json& arguments, const char* name) {
+  if (!arguments.contains(name)) return std::string{};
+  if (arguments[name].is_string()) return arguments[name].get<std::string>();
+  return refuse(std::string(name) + ": expected a string");
+}
+
+Result<void> check_names(const json& arguments) {
+  static const std::set<std::string> known{"task", "solution", "files", "contract", "numerics"};
+  for (const auto& [name, value] : arguments.items()) {
+    if (!known.contains(name)) {
+      return refuse(name +
+                    ": unknown argument; expected task, solution, files, contract, numerics");
+    }
+  }
+  return {};
+}
+
+/// The solution: a folder or file of the caller, or files in the call.
+Result<void> add_solution(const json& arguments, ToolInput& input) {
+  TRY(const auto solution, text_argument(arguments, "solution"));
+  if (solution.empty() != arguments.contains("files")) {
+    return refuse("expected either solution (a path) or files ({name: text})");
+  }
+  input.check.place = solution;
+  if (!solution.empty()) return {};
+  TRY(auto files, write_solution(arguments["files"]));
+  input.files = std::make_shared<const OwnedFolder>(std::move(files));
+  input.check.place = input.files->path().string();
+  return {};
+}
+
+// --- check, verify, profile
 
 const char* const solution_schema = R"({
   "type": "object",
@@ -67,12 +157,11 @@ CheckArguments completed(CheckArguments args, const JudgeToolOptions& options, R
 Result<Judgement> judge(const ToolInput& input, const JudgeToolOptions& options, Request request,
                         CallControl& control) {
   const CheckArguments args = completed(input.check, options, request);
-  auto call = check_call(args);
-  if (!call) return tl::unexpected(call.error());
-  call->request = request;
+  TRY(auto call, check_call(args));
+  call.want = request;
   const auto ender = std::make_shared<sandbox::EndSwitch>();
   control.on_cancel([ender] { ender->end_services(); });
-  return judge_call(args, *call, ender,
+  return judge_call(args, call, ender,
                     [&control](const std::string& line) { control.progress(line); });
 }
 
@@ -89,13 +178,13 @@ McpTool judging_tool(const std::string& name, const std::string& about, Request 
 
 // --- submit
 
-/// Final verdicts by task, for as long as the server runs.
-struct Submissions {
+/// The final verdicts on one task since the server started.
+struct TaskSubmissions {
   int count = 0;
   std::optional<double> best;  // speed-up against eager
 };
 
-McpAnswer counted(const Judgement& judgement, Submissions& of_task) {
+McpAnswer count_submission(const Judgement& judgement, TaskSubmissions& of_task) {
   McpAnswer answer = answer_of(judgement, Request::final);
   if (answer.is_error) return answer;  // a failure of the judge does not count
   json body = json::parse(answer.structured);
@@ -111,7 +200,7 @@ McpAnswer counted(const Judgement& judgement, Submissions& of_task) {
 }
 
 McpTool submit_tool(const JudgeToolOptions& options) {
-  const auto all = std::make_shared<std::map<std::string, Submissions>>();
+  const auto all = std::make_shared<std::map<std::string, TaskSubmissions>>();
   return {"submit", "The final verdict on a solution. It is counted.", judging_schema(),
           [options, all](const json& arguments, CallControl& control) -> McpAnswer {
             const auto input = read_tool_input(arguments, options.tasks);
@@ -119,13 +208,13 @@ McpTool submit_tool(const JudgeToolOptions& options) {
             // By what the task says: one file has many paths, and copies.
             const auto task = synthesis::load_task(input->check.task);
             if (!task) return failed(task.error());
-            Submissions& of_task = (*all)[task->content_hash];
+            TaskSubmissions& of_task = (*all)[task->content_hash];
             if (options.max_submissions > 0 && of_task.count >= options.max_submissions) {
               return failed({ErrorCode::capacity, "all " + std::to_string(options.max_submissions) +
                                                       " submissions of this task are used"});
             }
             const auto judgement = judge(*input, options, Request::final, control);
-            return judgement ? counted(*judgement, of_task) : failed(judgement.error());
+            return judgement ? count_submission(*judgement, of_task) : failed(judgement.error());
           }};
 }
 
@@ -189,6 +278,34 @@ McpTool explain_tool() {
 }
 
 }  // namespace
+
+Result<OwnedFolder> write_solution(const json& files) {
+  TRY_VOID(check_size(files));
+  TRY(auto folder, OwnedFolder::make_temporary());
+  for (const auto& [name, text] : files.items()) {
+    TRY_VOID(write_one(folder.path(), name, text));
+  }
+  return folder;
+}
+
+Result<ToolInput> read_tool_input(const json& arguments, const std::vector<fs::path>& places) {
+  TRY_VOID(check_names(arguments));
+  ToolInput input;
+  for (const auto& [name, to] :
+       {std::pair{"task", &input.task}, std::pair{"contract", &input.check.contract},
+        std::pair{"numerics", &input.check.numerics}}) {
+    TRY(auto text, text_argument(arguments, name));
+    if (!text.empty()) *to = std::move(text);
+  }
+  if (input.task.empty()) return refuse("task: expected a path or an id, got none");
+  if (input.check.numerics != "strict" && input.check.numerics != "paper") {
+    return refuse("numerics: expected strict or paper, got \"" + input.check.numerics + "\"");
+  }
+  TRY(auto file, task_file(input.task, places));
+  input.check.task = std::move(file);
+  TRY_VOID(add_solution(arguments, input));
+  return input;
+}
 
 std::vector<McpTool> judge_tools(const JudgeToolOptions& options) {
   return {

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tools of `warpsmith mcp`: what `check` does, for other agents.
+// The tools of `warpsmith mcp`: what `check` does, offered to other agents, and the arguments of
+// their calls.
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "commands/check/check_call.hpp"
 #include "commands/mcp/mcp_session.hpp"
+#include "runtime/json_text.hpp"
+#include "runtime/run/owned_folder.hpp"
 
 namespace warpsmith::commands {
 
@@ -20,5 +25,23 @@ struct JudgeToolOptions {
 
 /// list_tasks, check, verify, profile, explain_plan, submit.
 std::vector<McpTool> judge_tools(const JudgeToolOptions& options);
+
+// The arguments of a call.
+
+/// Writes a solution given as files, {name: text}, to a temporary folder. Names are relative,
+/// without "..".
+Result<OwnedFolder> write_solution(const nlohmann::json& files);
+
+/// What a call asks to judge.
+struct ToolInput {
+  CheckArguments check;
+  std::string task;                          // as the call named it
+  std::shared_ptr<const OwnedFolder> files;  // null: the solution is a folder of the caller
+};
+
+/// Reads task, solution or files, contract and numerics. A task is a path or an id of those in
+/// `places`. Unknown arguments are refused by name.
+Result<ToolInput> read_tool_input(const nlohmann::json& arguments,
+                                  const std::vector<std::filesystem::path>& places);
 
 }  // namespace warpsmith::commands

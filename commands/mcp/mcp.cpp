@@ -9,8 +9,8 @@
 #include <memory>
 
 #include "commands/command.hpp"
+#include "commands/mcp/json_rpc.hpp"
 #include "commands/mcp/judge_tools.hpp"
-#include "commands/mcp/line_reader.hpp"
 #include "commands/signals.hpp"
 #include "runtime/log.hpp"
 #include "runtime/run/durable_file.hpp"
@@ -29,33 +29,33 @@ const char* const footer =
     "another.\n"
     "Exit codes: 0 the client closed its end, 2 bad input, 130 interrupted.";
 
-/// The protocol's own descriptor for standard output. What else is written there goes to standard
-/// error, so that no library can break the protocol.
-Result<OpenFile> take_standard_output() {
+/// A descriptor of standard output for the protocol only. All other output to it is redirected to
+/// standard error, so that no library can break the protocol.
+Result<UniqueFd> take_standard_output() {
   std::cout.flush();
   const int own = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
   if (own < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
     return fail(ErrorCode::io_failed, "mcp: standard output cannot be duplicated");
   }
-  return OpenFile{own};
+  return UniqueFd{own};
 }
 
-/// Hands lines over until the client closes its end or Ctrl-C.
+/// Handles lines until the client closes its end or Ctrl-C is pressed.
 ExitCode read_lines(McpSession& session, const SignalWait& signals) {
-  constexpr std::chrono::milliseconds look{200};
+  constexpr std::chrono::milliseconds poll_interval{200};
   LineReader reader(STDIN_FILENO, most_line_bytes);
   std::string line;
   while (!signals.arrived()) {
-    switch (reader.next(line, look)) {
-      case LineReader::Got::line:
+    switch (reader.next(line, poll_interval)) {
+      case LineReader::Status::line:
         if (!line.empty()) session.handle(line);
         break;
-      case LineReader::Got::too_long:
+      case LineReader::Status::too_long:
         session.refuse_long_line(most_line_bytes);
         break;
-      case LineReader::Got::nothing:
+      case LineReader::Status::nothing:
         break;
-      case LineReader::Got::end:
+      case LineReader::Status::end:
         return ExitCode::success;
     }
   }

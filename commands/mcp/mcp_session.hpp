@@ -32,8 +32,8 @@ class CallControl {
 
   /// Sends the client a line of progress, if it asked for that.
   void progress(const std::string& line) const { progress_(line); }
-  /// Sets what ends the work under way; it is called at once if the call is cancelled already. It
-  /// must not block.
+  /// Sets the function that ends the work in progress; it is called at once if the call is already
+  /// cancelled. It must not block.
   void on_cancel(std::function<void()> end);
   void cancel();
   bool cancelled() const;
@@ -61,11 +61,11 @@ class McpSession {
   McpSession(const McpSession&) = delete;
   McpSession& operator=(const McpSession&) = delete;
 
-  /// Handles a line of the client; slow work goes on in the background.
+  /// Handles a line of the client; slow work continues in the background.
   void handle(std::string_view line);
   /// Answers a line that was longer than allowed.
   void refuse_long_line(size_t most_bytes);
-  /// Cancels all calls and waits for the one that runs.
+  /// Cancels all calls and waits for the running one.
   void stop();
 
   static constexpr size_t max_waiting_calls = 16;

@@ -2,135 +2,97 @@
 #include "commands/optimize/attempt.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <array>
+#include <cctype>
+#include <sstream>
 
-#include "runtime/json_text.hpp"
+#include "runtime/bytes.hpp"
+#include "runtime/json.hpp"
 
 namespace warpsmith::commands {
 namespace {
 
 using nlohmann::json;
 
-json interval_json(const std::optional<Interval>& value) {
-  return value ? json{value->low, value->high} : json(nullptr);
-}
+/// Fields that only numerics `paper` and GPUs fill; the journal leaves them out while empty.
+constexpr std::array optional_fields{"device_held_ms", "strict", "weakness"};
 
-json further_attempt_json(const FurtherResult& one) {
-  return {{"name", one.name},
-          {"reason", one.reason},
-          {"ms", nullable(one.ms)},
-          {"speedup", nullable(one.speedup)},
-          {"speedup_interval", interval_json(one.speedup_ci)}};
-}
-
-json result_json(const ShapeResult& shape) {
-  json further = json::array();
-  for (const FurtherResult& one : shape.further) further.push_back(further_attempt_json(one));
-  return {{"shape", shape.shape},
-          {"hidden", shape.hidden},
-          {"candidate_ms", nullable(shape.candidate_ms)},
-          {"eager_ms", nullable(shape.eager_ms)},
-          {"compile_ms", nullable(shape.compile_ms)},
-          {"speedup_eager", nullable(shape.speedup_eager)},
-          {"speedup_compile", nullable(shape.speedup_compile)},
-          {"speedup_eager_interval", interval_json(shape.speedup_eager_ci)},
-          {"speedup_compile_interval", interval_json(shape.speedup_compile_ci)},
-          {"worst_error", nullable(shape.worst_error)},
-          {"gbytes_per_s", nullable(shape.gbytes_per_s)},
-          {"gflops_per_s", nullable(shape.gflops_per_s)},
-          {"roofline_ms", nullable(shape.roofline_ms)},
-          {"further", further}};
-}
-
-json evidence_json(const std::string& evidence) {
-  if (evidence.empty()) return nullptr;
-  json parsed = json::parse(evidence, nullptr, false);
-  return parsed.is_discarded() ? json(evidence) : parsed;
+void rename_field(json& object, const char* from, const char* to) {
+  const auto found = object.find(from);
+  if (found == object.end()) return;
+  object[to] = std::move(*found);
+  object.erase(from);
 }
 
 json shape_json(const ShapeAttempt& one) {
-  const Verdict& v = one.verdict;
-  json results = json::array();
-  for (const ShapeResult& result : v.shapes) results.push_back(result_json(result));
-  return {{"shape", one.shape},
-          {"verdict", to_string(v.outcome)},
-          {"contract", v.contract},
-          {"trust", to_string(v.trust)},
-          {"submission_hash", v.submission_hash},
-          {"feedback", v.feedback},
-          {"jail", v.jail},
-          {"phase_ms", v.phase_ms},
-          {"results", results},
-          {"evidence", evidence_json(v.evidence)}};
-}
-
-// --- Reading: the library's exceptions end in `attempt_of`.
-
-std::optional<double> number_in(const json& from, const char* key) {
-  const json& value = from.at(key);
-  return value.is_null() ? std::nullopt : std::optional(value.get<double>());
-}
-
-std::optional<Interval> interval_in(const json& from, const char* key) {
-  const json& value = from.at(key);
-  if (value.is_null()) return std::nullopt;
-  return Interval{value.at(0).get<double>(), value.at(1).get<double>()};
-}
-
-ShapeResult result_in(const json& from) {
-  ShapeResult shape;
-  shape.shape = from.at("shape");
-  shape.hidden = from.at("hidden");
-  shape.candidate_ms = number_in(from, "candidate_ms");
-  shape.eager_ms = number_in(from, "eager_ms");
-  shape.compile_ms = number_in(from, "compile_ms");
-  shape.speedup_eager = number_in(from, "speedup_eager");
-  shape.speedup_compile = number_in(from, "speedup_compile");
-  shape.speedup_eager_ci = interval_in(from, "speedup_eager_interval");
-  shape.speedup_compile_ci = interval_in(from, "speedup_compile_interval");
-  shape.worst_error = number_in(from, "worst_error");
-  shape.gbytes_per_s = number_in(from, "gbytes_per_s");
-  shape.gflops_per_s = number_in(from, "gflops_per_s");
-  shape.roofline_ms = number_in(from, "roofline_ms");
-  for (const json& one : from.at("further")) {
-    shape.further.push_back({one.at("name"), one.at("reason"), number_in(one, "ms"),
-                             number_in(one, "speedup"), interval_in(one, "speedup_interval")});
+  json out = json_of(one.verdict);
+  rename_field(out, "outcome", "verdict");
+  rename_field(out, "shapes", "results");
+  for (const char* name : optional_fields) {
+    if (out[name].is_null() || out[name] == "") out.erase(name);
   }
-  return shape;
+  out["shape"] = one.shape;
+  return out;
 }
 
-template <class Enum>
-Enum named_value(const std::string& name, size_t count) {
-  for (size_t i = 0; i < count; ++i) {
-    if (to_string(static_cast<Enum>(i)) == name) return static_cast<Enum>(i);
-  }
-  throw std::invalid_argument("unknown name \"" + name + '"');
-}
-
-ShapeAttempt shape_in(const json& from) {
+Result<ShapeAttempt> shape_in(json from, const std::string& place) {
   ShapeAttempt one;
-  one.shape = from.at("shape");
-  Verdict& v = one.verdict;
-  v.outcome = named_value<VerdictClass>(from.at("verdict"), verdict_class_count);
-  constexpr size_t trust_classes = 4;
-  v.trust = named_value<TrustClass>(from.at("trust"), trust_classes);
-  v.contract = from.at("contract");
-  v.submission_hash = from.at("submission_hash");
-  v.feedback = from.at("feedback");
-  v.jail = from.at("jail").get<std::map<std::string, std::string>>();
-  v.phase_ms = from.at("phase_ms").get<std::map<std::string, double>>();
-  for (const json& result : from.at("results")) v.shapes.push_back(result_in(result));
-  const json& evidence = from.at("evidence");
-  if (evidence.is_string()) v.evidence = evidence.get<std::string>();
-  if (evidence.is_structured()) v.evidence = json_text(evidence);
+  if (!from.is_object()) return fail(ErrorCode::parse_failed, place + ": expected an object");
+  TRY(one.shape, from_json<std::string>(from.value("shape", json()), place + ".shape"));
+  from.erase("shape");
+  rename_field(from, "verdict", "outcome");
+  rename_field(from, "results", "shapes");
+  if (!from.contains("weakness")) from["weakness"] = "";
+  TRY(one.verdict, from_json<Verdict>(from, place));
   return one;
 }
 
-AttemptRole role_in(const json& from) {
-  const std::string role = from.at("role");
-  if (role == "candidate") return AttemptRole::candidate;
-  if (role == "user_kernel") return AttemptRole::user_kernel;
-  throw std::invalid_argument("unknown role \"" + role + '"');
+// --- declared shapes
+
+constexpr std::string_view main_function = "get_inputs";
+constexpr std::string_view ragged_function = "get_ragged_inputs";
+
+bool in_name(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
+
+std::string_view name_at(std::string_view text) {
+  const auto end = std::ranges::find_if_not(text, in_name);
+  return text.substr(0, static_cast<size_t>(end - text.begin()));
+}
+
+/// The function that a line defines at the top level; empty if none.
+std::string_view defined_function(std::string_view line) {
+  constexpr std::string_view keyword = "def ";
+  return line.starts_with(keyword) ? name_at(line.substr(keyword.size())) : std::string_view{};
+}
+
+bool declares_shape(std::string_view function) {
+  return function == ragged_function || function.starts_with("get_inputs_");
+}
+
+/// The text with two names exchanged wherever they are whole names.
+std::string exchanged(std::string_view text, std::string_view a, std::string_view b) {
+  std::string out;
+  while (!text.empty()) {
+    const std::string_view name = name_at(text);
+    if (name.empty()) {
+      out += text.front();
+      text.remove_prefix(1);
+      continue;
+    }
+    out += name == a ? b : name == b ? a : name;
+    text.remove_prefix(name.size());
+  }
+  return out;
+}
+
+DeclaredShape shape_of(const Task& task, std::string_view function) {
+  Task own = task;
+  own.id += '#' + std::string(function);
+  own.code = exchanged(task.code, main_function, function);
+  own.content_hash = sha256_hex(own.code);
+  return {std::string(function), std::move(own)};
 }
 
 }  // namespace
@@ -149,23 +111,41 @@ bool Attempt::correct() const {
 std::string to_json_line(const Attempt& attempt) {
   json shapes = json::array();
   for (const ShapeAttempt& one : attempt.shapes) shapes.push_back(shape_json(one));
-  return json_text(
-      json{{"name", attempt.name},
-           {"role", attempt.role == AttemptRole::candidate ? "candidate" : "user_kernel"},
-           {"key", attempt.key},
-           {"found", attempt.found},
-           {"shapes", shapes}});
+  return json_text(json{{"name", attempt.name},
+                        {"role", to_string(attempt.role)},
+                        {"key", attempt.key},
+                        {"found", attempt.origin},
+                        {"shapes", shapes}});
 }
 
 Result<Attempt> attempt_of(const std::string& line) {
-  try {
-    const json from = json::parse(line);
-    Attempt attempt{from.at("name"), role_in(from), from.at("key"), from.at("found"), {}};
-    for (const json& one : from.at("shapes")) attempt.shapes.push_back(shape_in(one));
-    return attempt;
-  } catch (const std::exception& error) {
-    return fail(ErrorCode::parse_failed, error.what());
+  const json from = json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (!from.is_object()) return fail(ErrorCode::parse_failed, "expected a JSON object");
+  Attempt attempt;
+  TRY(attempt.name, from_json<std::string>(from.value("name", json()), "name"));
+  TRY(attempt.role, from_json<AttemptRole>(from.value("role", json()), "role"));
+  TRY(attempt.key, from_json<std::string>(from.value("key", json()), "key"));
+  TRY(attempt.origin, from_json<std::string>(from.value("found", json()), "found"));
+  const json shapes = from.value("shapes", json());
+  if (!shapes.is_array()) return fail(ErrorCode::parse_failed, "shapes: expected an array");
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    TRY(auto shape, shape_in(shapes[i], "shapes[" + std::to_string(i) + ']'));
+    attempt.shapes.push_back(std::move(shape));
   }
+  return attempt;
+}
+
+std::vector<DeclaredShape> declared_shapes(const Task& task) {
+  std::vector<DeclaredShape> shapes{{std::string(main_function), task}};
+  std::istringstream lines(task.code);
+  for (std::string line; std::getline(lines, line);) {
+    const std::string_view function = defined_function(line);
+    if (!declares_shape(function)) continue;
+    const bool known =
+        std::ranges::find(shapes, function, &DeclaredShape::function) != shapes.end();
+    if (!known) shapes.push_back(shape_of(task, function));
+  }
+  return shapes;
 }
 
 }  // namespace warpsmith::commands

@@ -1,20 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-// One submission that `optimize` judged: its verdict on each declared shape. Pure.
+// An attempt of `optimize`: the shapes that an operator declares, and the verdict on a submission
+// on each of them. Pure.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "runtime/describe.hpp"
 #include "runtime/result.hpp"
+#include "runtime/task.hpp"
 #include "runtime/verdict.hpp"
 
 namespace warpsmith::commands {
+
+/// One size of the inputs, as a separate task.
+struct DeclaredShape {
+  std::string function;  // which declares it: "get_inputs", "get_ragged_inputs", "get_inputs_NAME"
+  Task task;             // the operator with this function instead of `get_inputs`
+};
+
+/// The shapes that an operator's file declares: `get_inputs` first, then the others in the order of
+/// the file. The judge times `get_inputs`, so the two names are exchanged in the text of the
+/// others.
+std::vector<DeclaredShape> declared_shapes(const Task& task);
 
 enum class AttemptRole : uint8_t {
   candidate,
   user_kernel,  // of --baseline: what a candidate must beat
 };
+constexpr auto names_of(AttemptRole) {
+  return std::to_array<std::string_view>({"candidate", "user_kernel"});
+}
 
 /// The verdict on one declared shape.
 struct ShapeAttempt {
@@ -25,12 +43,13 @@ struct ShapeAttempt {
   const ShapeResult* times() const;
 };
 
+/// One submission that was judged.
 struct Attempt {
   std::string name;  // of its folder or file
   AttemptRole role = AttemptRole::candidate;
   std::string key;                   // SHA-256 of contract and files
-  std::string found;                 // where the submission comes from
-  std::vector<ShapeAttempt> shapes;  // the last one is not correct, or all are there
+  std::string origin;                // where the submission comes from
+  std::vector<ShapeAttempt> shapes;  // all of them, or up to the first that is not correct
 
   bool correct() const;
 };

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/optimize/brain_candidates.hpp"
 
+#include <algorithm>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "actors/brain/exchange_log.hpp"
-#include "commands/eval/eval_tree.hpp"
-#include "commands/eval/suite/suite_sampling.hpp"
-#include "commands/optimize/found_folder.hpp"
-#include "commands/option_rules.hpp"
+#include "actors/rollout/outcome.hpp"
 #include "actors/run/run_session.hpp"
+#include "commands/eval/eval_run.hpp"
+#include "commands/optimize/result_folder.hpp"
+#include "commands/options.hpp"
 #include "runtime/json_text.hpp"
 #include "runtime/run/durable_file.hpp"
 
@@ -18,41 +20,39 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The keys that `fit` sets, whatever --set says.
+/// The keys that `apply_result_folder` sets; --set must not name them.
 std::vector<FixedKey> keys_set_by(const BrainCall& call) {
   const char* const place = "the run is brain/ in the result folder";
   const char* const task = "the one task is OPERATOR";
   std::vector<FixedKey> fixed{{"run.folder", place},
                               {"run.name", place},
-                              {"run.trajectories", "give --attempts"},
+                              {"run.trajectories", "use --attempts instead"},
                               {"synthesis.tasks", task},
                               {"synthesis.held_out", task},
                               {"synthesis.curriculum", task},
                               {"synthesis.count", task},
                               {"synthesis.compose.nodes", task},
-                              {"sandbox.numerics", "--numerics of the first call stands in for it"},
-                              {"sandbox.count", "--slots of the first call stands in for it"},
-                              {"sandbox.first_gpu", "--gpu of the first call stands in for it"}};
+                              {"sandbox.numerics", "--numerics of the first call sets it"},
+                              {"sandbox.count", "--slots of the first call sets it"},
+                              {"sandbox.first_gpu", "--gpu of the first call sets it"}};
   if (!call.settings.contract.empty()) {
-    fixed.push_back({"sandbox.contract", "--contract of the first call stands in for it"});
+    fixed.push_back({"sandbox.contract", "--contract of the first call sets it"});
   }
-  if (call.time) fixed.push_back({"run.time_limit", "--time stands in for it"});
+  if (call.time) fixed.push_back({"run.time_limit", "--time sets it"});
   return fixed;
 }
 
-/// A time limit of the file is one for training, and it needs no tasks.
+/// Replaces the time limit of the file, which is for training, and its tasks.
 Result<std::vector<std::string>> overrides_of(const BrainCall& call) {
-  if (auto taken = refuse_fixed_keys(call.overrides, keys_set_by(call)); !taken) {
-    return tl::unexpected(taken.error());
-  }
+  TRY_VOID(refuse_fixed_keys(call.overrides, keys_set_by(call)));
   const std::string task = json_text(nlohmann::json(call.settings.operator_file));
   std::vector<std::string> all{"run.time_limit=24h", "synthesis.tasks=[" + task + ']'};
   all.insert(all.end(), call.overrides.begin(), call.overrides.end());
   return all;
 }
 
-/// What the result folder fixes, whatever the configuration says.
-void fit(RunConfig& config, const BrainCall& call) {
+/// Sets what the result folder determines, whatever the configuration says.
+void apply_result_folder(RunConfig& config, const BrainCall& call) {
   const OptimizeSettings& s = call.settings;
   config.run.folder = call.folder.folder;
   config.run.name = call.folder.brain().filename();
@@ -60,41 +60,33 @@ void fit(RunConfig& config, const BrainCall& call) {
   config.synthesis.tasks = {s.operator_file};
   config.synthesis.held_out.clear();
   config.synthesis.curriculum = {.quarantine_after = 0};
-  config.synthesis.compose_nothing();
+  config.synthesis.disable_composers();
   if (!s.contract.empty()) config.sandbox.contract = s.contract;
-  config.sandbox.numerics = s.numerics;
+  config.sandbox.settings.numerics = enum_of<Numerics>(s.numerics).value();
   config.sandbox.count = s.slots;
   config.sandbox.first_gpu = s.gpu;
 }
 
 Result<SuiteSampling> new_sampling(const BrainCall& call) {
-  const auto overrides = overrides_of(call);
-  if (!overrides) return tl::unexpected(overrides.error());
-  auto config = load_run_config(call.settings.brain, *overrides);
-  if (!config) return tl::unexpected(std::move(config.error()));
-  fit(*config, call);
+  TRY(const auto overrides, overrides_of(call));
+  TRY(auto config, load_run_config(call.settings.brain, overrides));
+  apply_result_folder(config, call);
   const fs::path task = call.settings.operator_file;
-  const auto found = synthesis::find_tasks({task});
-  if (!found) return tl::unexpected(found.error());
-  SuitePlan plan = plan_suite(task.parent_path(), *found,
-                              call.trajectories.value_or(default_trajectories), *config);
-  return SuiteSampling{std::move(*config), std::move(plan), std::nullopt, {}, SlotsOf::command};
+  TRY(const auto found, synthesis::find_tasks({task}));
+  SuitePlan plan = plan_suite(task.parent_path(), found,
+                              call.trajectories.value_or(default_trajectories), config);
+  return SuiteSampling{std::move(config), std::move(plan), std::nullopt, {}, SlotsOf::command};
 }
 
 Result<SuiteSampling> resumed_sampling(const BrainCall& call) {
   const RunPaths paths{call.folder.brain()};
-  const auto overrides = overrides_of(call);
-  if (!overrides) return tl::unexpected(overrides.error());
-  auto config = config_of_run(paths.folder, *overrides);
-  if (!config) return tl::unexpected(std::move(config.error()));
-  fit(*config, call);
-  auto plan = read_suite_plan(paths);
-  if (!plan) return tl::unexpected(std::move(plan.error()));
-  if (call.trajectories) plan->samples = *call.trajectories;
-  if (auto kept = write_file_durably(suite_file(paths), to_json(*plan)); !kept) {
-    return tl::unexpected(kept.error());
-  }
-  return SuiteSampling{std::move(*config), std::move(*plan), paths, {}, SlotsOf::command};
+  TRY(const auto overrides, overrides_of(call));
+  TRY(auto config, config_of_run(paths.folder, overrides));
+  apply_result_folder(config, call);
+  TRY(auto plan, read_suite_plan(paths));
+  if (call.trajectories) plan.samples = *call.trajectories;
+  TRY_VOID(write_file_durably(suite_file(paths), to_json(plan)));
+  return SuiteSampling{std::move(config), std::move(plan), paths, {}, SlotsOf::command};
 }
 
 size_t folders_in(const fs::path& folder) {
@@ -110,13 +102,12 @@ Result<std::string> summary_of(const BrainCall& call, const SuiteSampling& sampl
   const BrainConfig& brain = sampling.config.brain;
   const std::string name =
       brain.model.empty() ? sampling.config.model.folder.string() : brain.model;
-  const auto usage = usage_of_run(call.folder.brain());
-  if (!usage) return tl::unexpected(usage.error());
+  TRY(const auto usage, usage_of_run(call.folder.brain()));
   const int64_t count = sampling.plan.samples;
   std::string out = std::to_string(count) + (count == 1 ? " trajectory" : " trajectories") +
                     " of " + name + ", " + std::to_string(folders_in(call.folder.found())) +
                     " with a submission";
-  if (usage->requests > 0) out += "; " + usage_text(*usage);
+  if (usage.requests > 0) out += "; " + usage_text(usage);
   return out;
 }
 
@@ -127,21 +118,58 @@ Result<BrainEnd> ask_brain(const BrainCall& call) {
   const RunPaths paths{call.folder.brain()};
   std::error_code error;
   const bool resumed = holds_run(paths) && fs::exists(suite_file(paths), error);
-  if (!resumed) fs::remove_all(paths.folder, error);  // killed before anything was asked
-  auto sampling = resumed ? resumed_sampling(call) : new_sampling(call);
-  if (!sampling) return tl::unexpected(std::move(sampling.error()));
-  FoundFolder found(call.folder.found());
-  sampling->judged = [&found](TrajectoryId id, uint32_t turn, const EvaluateCall& judged,
-                              const Verdict& verdict) { found.judged(id, turn, judged, verdict); };
-  auto run = sample_suite(*sampling, [&](const std::shared_ptr<const RunInputs>& inputs) {
-    return run_eval_tree(inputs, signals, /*quiet=*/false);
-  });
-  if (!run) return tl::unexpected(std::move(run.error()));
-  if (const auto failure = found.failure()) return tl::unexpected(*failure);
-  auto summary = summary_of(call, *sampling);
-  if (!summary) return tl::unexpected(std::move(summary.error()));
-  if (!run->loop.limit.empty()) *summary += "; " + run->loop.limit;
-  return BrainEnd{std::move(run->loop), sampling->config.sandbox.contract, std::move(*summary)};
+  if (!resumed) fs::remove_all(paths.folder, error);  // killed before the first request
+  TRY(auto sampling, resumed ? resumed_sampling(call) : new_sampling(call));
+  BestSubmissions best(call.folder.found());
+  sampling.judged = [&best](TrajectoryId id, uint32_t turn, const sandbox::EvaluateRequest& judged,
+                            const Verdict& verdict) { best.add(id, turn, judged, verdict); };
+  TRY(auto run, sample_suite(sampling, signals, /*quiet=*/false));
+  if (const auto failure = best.failure()) return tl::unexpected(*failure);
+  TRY(auto summary, summary_of(call, sampling));
+  if (!run.loop.limit.empty()) summary += "; " + run.loop.limit;
+  return BrainEnd{std::move(run.loop), sampling.config.sandbox.contract, std::move(summary)};
+}
+
+std::string submission_name(TrajectoryId id, uint32_t turn) {
+  return "trajectory-" + std::to_string(id) + "-turn-" + std::to_string(turn);
+}
+
+std::string origin_of(const std::string& name, const fs::path& run) {
+  unsigned long long id = 0;
+  unsigned turn = 0;
+  // NOLINTNEXTLINE(cert-err34-c): the name is compared with the one that its numbers produce
+  if (std::sscanf(name.c_str(), "trajectory-%llu-turn-%u", &id, &turn) != 2) return "";
+  if (submission_name(id, turn) != name) return "";
+  return "trajectory " + std::to_string(id) + ", turn " + std::to_string(turn) + " of " +
+         run.string();
+}
+
+void BestSubmissions::add(TrajectoryId id, uint32_t turn, const sandbox::EvaluateRequest& call,
+                          const Verdict& verdict) {
+  if (!runs(call.want)) return;
+  const std::scoped_lock lock(mutex_);
+  const auto before = best_.find(id);
+  const double rank = rank_of(verdict);
+  if (before != best_.end() && call.submission.files == before->second.files) {
+    before->second.rank = std::max(before->second.rank, rank);
+    return;
+  }
+  if (before != best_.end() && rank < before->second.rank) return;
+  const std::string name = submission_name(id, turn);
+  if (auto kept = replace_folder(folder_ / name, call.submission.files); !kept) {
+    if (!failure_) failure_ = kept.error();
+    return;
+  }
+  std::error_code error;
+  if (before != best_.end() && before->second.name != name) {
+    fs::remove_all(folder_ / before->second.name, error);
+  }
+  best_[id] = {rank, name, call.submission.files};
+}
+
+std::optional<Error> BestSubmissions::failure() const {
+  const std::scoped_lock lock(mutex_);
+  return failure_;
 }
 
 }  // namespace warpsmith::commands

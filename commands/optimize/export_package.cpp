@@ -3,18 +3,169 @@
 
 #include <algorithm>
 #include <cctype>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "commands/optimize/export_operator.hpp"
-#include "commands/optimize/export_steps.hpp"
-#include "commands/optimize/export_types.hpp"
 #include "runtime/json_text.hpp"
 
 namespace warpsmith::commands {
 namespace {
 
 using nlohmann::json;
+
+/// Element types as torch names them.
+struct TypeNames {
+  std::string_view python, cpp;  // torch.NAME and at::ScalarType::NAME
+};
+
+constexpr TypeNames type_names(Dtype type) {
+  switch (type) {
+    case Dtype::f32:
+      return {"float32", "Float"};
+    case Dtype::f64:
+      return {"float64", "Double"};
+    case Dtype::f16:
+      return {"float16", "Half"};
+    case Dtype::bf16:
+      return {"bfloat16", "BFloat16"};
+    case Dtype::i64:
+      return {"int64", "Long"};
+    case Dtype::i32:
+      return {"int32", "Int"};
+    case Dtype::i16:
+      return {"int16", "Short"};
+    case Dtype::i8:
+      return {"int8", "Char"};
+    case Dtype::u8:
+      return {"uint8", "Byte"};
+    case Dtype::boolean:
+      return {"bool", "Bool"};
+  }
+  return {"float32", "Float"};
+}
+
+/// What differs between the forms, besides the templates of their folders.
+struct FormTexts {
+  std::string folder;
+  const char* load;  // in __init__.py: registers the ops
+  const char* room;  // in op.cpp: makes output i
+};
+
+FormTexts form_texts(ExportForm form) {
+  const char* const load = "from . import build\n\ntorch.ops.load_library(str(build.library()))\n";
+  if (form == ExportForm::library) {
+    return {"library/", load, "placed(shape.out[i], out_types[i], like)"};
+  }
+  if (form == ExportForm::plan) {
+    return {"plan/", load, "at::empty(shape.out[i], like.options().dtype(out_types[i]))"};
+  }
+  return {"module/", "from . import op  # defines the ops\n", ""};
+}
+
+// --- the custom op: C++ around a library or a plan, Python around a module
+
+/// PART(0), PART(1), … separated by commas.
+std::string comma_list(size_t count, const std::function<std::string(size_t)>& part) {
+  std::string out;
+  for (size_t i = 0; i < count; ++i) out += (i == 0 ? "" : ", ") + part(i);
+  return out;
+}
+
+std::vector<TensorSpec> tensors_of(const TaskSignature& signature, bool outputs) {
+  std::vector<TensorSpec> out;
+  for (const TensorSpec& t : signature.tensors) {
+    if ((t.role == TensorRole::output) == outputs) out.push_back(t);
+  }
+  return out;
+}
+
+struct Counts {
+  size_t in = 0, out = 0;
+};
+
+Counts counts_of(const ExportedKernel& kernel) {
+  const TaskSignature& first = kernel.shapes.front().signature;
+  return {tensors_of(first, false).size(), tensors_of(first, true).size()};
+}
+
+std::string extents_text(const std::vector<int64_t>& extents) {
+  return "Extents{" +
+         comma_list(extents.size(), [&](size_t i) { return std::to_string(extents[i]); }) + '}';
+}
+
+std::string all_extents(const std::vector<TensorSpec>& tensors) {
+  return '{' +
+         comma_list(tensors.size(), [&](size_t i) { return extents_text(tensors[i].shape); }) + '}';
+}
+
+std::string types_text(const std::vector<TensorSpec>& tensors) {
+  return comma_list(tensors.size(), [&](size_t i) {
+    return "at::ScalarType::" + std::string(type_names(tensors[i].dtype).cpp);
+  });
+}
+
+std::string shapes_text(const std::vector<ExportedShape>& shapes) {
+  std::string out;
+  for (const ExportedShape& shape : shapes) {
+    out += "    {" + all_extents(tensors_of(shape.signature, false)) + ",\n     " +
+           all_extents(tensors_of(shape.signature, true)) + ",\n     " +
+           extents_text(shape.signature.dims) + "},\n";
+  }
+  return out;
+}
+
+/// "PREFIX0, PREFIX1"
+std::string numbered(std::string_view prefix, size_t count) {
+  return comma_list(count, [&](size_t i) { return std::string(prefix) + std::to_string(i); });
+}
+
+std::string solve_schema(Counts n) {
+  const auto tensor = [](size_t) { return std::string("Tensor"); };
+  const std::string results = n.out == 1 ? "Tensor" : '(' + comma_list(n.out, tensor) + ')';
+  return "solve(" + numbered("Tensor a", n.in) + ") -> " + results;
+}
+
+std::string solve_out_schema(Counts n) {
+  const auto written = [](size_t i) {
+    return "Tensor(y" + std::to_string(i) + "!) y" + std::to_string(i);
+  };
+  return "solve_out(" + numbered("Tensor a", n.in) + ", " + comma_list(n.out, written) + ") -> ()";
+}
+
+/// csrc/op.cpp of the forms `library` and `plan`. Torch wants functions of as many tensors as the
+/// schemas have.
+std::string operator_source(const ExportedKernel& kernel, Placeholders values) {
+  const TaskSignature& first = kernel.shapes.front().signature;
+  const auto in = tensors_of(first, false), out = tensors_of(first, true);
+  const auto new_outputs = [&](const std::string& before) {
+    return comma_list(out.size(),
+                      [&](size_t i) { return before + "out[" + std::to_string(i) + "]"; });
+  };
+  const auto tensor = [](size_t) { return std::string("Tensor"); };
+  const bool one = out.size() == 1;
+  const FormTexts form = form_texts(kernel.form);
+  values.insert({{"ROOM", form.room},
+                 {"IN_COUNT", std::to_string(in.size())},
+                 {"OUT_COUNT", std::to_string(out.size())},
+                 {"IN_TYPES", types_text(in)},
+                 {"OUT_TYPES", types_text(out)},
+                 {"SHAPES", shapes_text(kernel.shapes)},
+                 {"INPUTS", numbered("const Tensor& a", in.size())},
+                 {"OUTPUTS", numbered("const Tensor& y", out.size())},
+                 {"INPUT_ADDRESSES", numbered("&a", in.size())},
+                 {"OUTPUT_ADDRESSES", numbered("&y", out.size())},
+                 {"RESULT", one ? "Tensor" : "std::tuple<" + comma_list(out.size(), tensor) + ">"},
+                 {"NEW_ADDRESSES", new_outputs("&")},
+                 {"NEW", one ? "out[0]" : '{' + new_outputs("") + '}'},
+                 {"DEVICE", kernel.form == ExportForm::plan ? "CUDA" : "CPU"}});
+  if (kernel.form == ExportForm::plan) add_plan_values(kernel.plans, values);
+  values["INCLUDES"] = filled_template(form.folder + "includes.cpp", values);
+  values["CALL"] = filled_template(form.folder + "call.cpp", values);
+  return filled_template("op.cpp", values);
+}
+
+// --- the package
 
 std::string_view role_name(TensorRole role) {
   if (role == TensorRole::input) return "input";
@@ -23,8 +174,8 @@ std::string_view role_name(TensorRole role) {
 
 std::string flags_text(const ExportedKernel& kernel) {
   const sandbox::LibraryBuild& build = kernel.build;
-  const bool kernels =
-      kernel.form != ExportForm::plan || std::ranges::any_of(kernel.plans, launches_kernel);
+  const bool kernels = kernel.form != ExportForm::plan ||
+                       std::ranges::any_of(kernel.plans, sandbox::has_step<sandbox::BoundLaunch>);
   return json_text(json{{"compile", build.compile_flags},
                         {"link", build.link_flags},
                         {"second", build.second_flags},
@@ -66,17 +217,31 @@ std::string signature_text(const ExportedKernel& kernel) {
          '\n';
 }
 
-/// The files around the kernel, whatever its form.
-FileSet common_files(const ExportedKernel& kernel) {
-  const std::string inside = package_name(kernel.task) + '/';
-  const ExportTexts& texts = export_texts(kernel.form);
+/// The files around the kernel.
+FileSet files_around(const ExportedKernel& kernel) {
+  const std::string package = package_name(kernel.task), inside = package + '/';
+  const FormTexts form = form_texts(kernel.form);
+  const Counts n = counts_of(kernel);
+  Placeholders values{{"PACKAGE", package},
+                      {"LOAD", form.load},
+                      {"SOLVE", solve_schema(n)},
+                      {"SOLVE_OUT", solve_out_schema(n)}};
+  values["ARCHITECTURE"] = filled_template("architecture.py", values);
+  values["BUILD"] = filled_template(form.folder + "build.py", values);
+  values["TIMING"] = filled_template(form.folder + "timing.py", values);
+  values["NEEDS"] = filled_template(form.folder + "needs.md", values);
   FileSet files;
-  files[inside + "__init__.py"] = std::string(export_init_head) + texts.load + export_init_tail;
-  files[inside + "build.py"] = export_build_head + std::string(texts.build) + export_build_tail;
-  files[inside + "models.py"] = export_models;
-  files["test_regression.py"] = export_test_head + std::string(texts.timing) + export_test_tail;
-  files["pyproject.toml"] = export_pyproject;
-  files["README.md"] = replaced(export_readme, "@NEEDS@", texts.needs);
+  for (const char* name : {"__init__.py", "build.py", "models.py"}) {
+    files[inside + name] = filled_template(name, values);
+  }
+  for (const char* name : {"test_regression.py", "pyproject.toml", "README.md"}) {
+    files[name] = filled_template(name, values);
+  }
+  if (kernel.form == ExportForm::module) {
+    files[inside + "op.py"] = filled_template("module/op.py", values);
+  } else {
+    files[inside + "csrc/op.cpp"] = operator_source(kernel, std::move(values));
+  }
   return files;
 }
 
@@ -106,15 +271,8 @@ std::string package_name(const Task& task) {
 }
 
 FileSet export_package(const ExportedKernel& kernel) {
-  const std::string package = package_name(kernel.task);
-  const std::string inside = package + '/', sources = inside + "csrc/";
-  FileSet files = common_files(kernel);
-  if (kernel.form == ExportForm::module) {
-    files[inside + "op.py"] = operator_module(kernel);
-  } else {
-    files[sources + "op.cpp"] = operator_source(kernel);
-  }
-  for (auto& [name, text] : files) text = replaced(std::move(text), "@PACKAGE@", package);
+  const std::string inside = package_name(kernel.task) + '/', sources = inside + "csrc/";
+  FileSet files = files_around(kernel);
   for (const auto& [name, content] : kernel.files) files[sources + name] = content;
   for (const auto& [name, content] : provided_files(kernel)) files[sources + name] = content;
   files[inside + "flags.json"] = flags_text(kernel);

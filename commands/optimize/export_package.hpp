@@ -3,7 +3,11 @@
 // and its regression test. Pure.
 #pragma once
 
+#include <functional>
+#include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/submission.hpp"
@@ -41,5 +45,25 @@ std::string package_name(const Task& task);
 
 /// The files of the package's folder.
 FileSet export_package(const ExportedKernel& kernel);
+
+// The steps of a bound plan as C++ of the op.
+
+/// Why an op cannot run these steps; empty if it can.
+std::optional<std::string> unexportable(const sandbox::BoundPlan& plan);
+
+/// Values of placeholders by their names.
+using Placeholders = std::map<std::string, std::string, std::less<>>;
+
+/// Adds what the templates of form `plan` need to the values of all forms. Requires exportable
+/// plans.
+void add_plan_values(const std::vector<sandbox::BoundPlan>& plans, Placeholders& values);
+
+// The templates of the package's files; export_templates.cpp describes their form.
+
+/// Throws std::logic_error, with the name of a placeholder that has no value.
+std::string fill_template(std::string_view text, const Placeholders& values);
+
+/// The same for templates/NAME.in.
+std::string filled_template(std::string_view name, const Placeholders& values);
 
 }  // namespace warpsmith::commands

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "commands/optimize/export_steps.hpp"
+// The steps of a bound plan as C++ of an exported op.
+#include "commands/optimize/export_package.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -13,7 +14,8 @@ namespace {
 using sandbox::BoundArgument, sandbox::BoundConv, sandbox::BoundCopy, sandbox::BoundGemm,
     sandbox::BoundLaunch, sandbox::BoundMatrix, sandbox::BoundMemset, sandbox::BoundPlan,
     sandbox::BoundPointer, sandbox::BoundScalar, sandbox::BoundStep, sandbox::BoundTensorMap;
-using sandbox::ComputeType, sandbox::Epilogue, sandbox::ScalarType, sandbox::Swizzle;
+using sandbox::Epilogue, sandbox::has_step, sandbox::ScalarType, sandbox::Swizzle,
+    sandbox::uses_tf32;
 
 std::string number(uint64_t value) {
   return std::to_string(value);
@@ -31,38 +33,26 @@ std::string extent(const std::optional<sandbox::Extent3>& value) {
   return '{' + number(value->x) + ", " + number(value->y) + ", " + number(value->z) + '}';
 }
 
-const char* map_type(Dtype type) {
+std::string map_type(Dtype type) {
   switch (type) {
-    case Dtype::f32:
-      return "FLOAT32";
-    case Dtype::f64:
-      return "FLOAT64";
-    case Dtype::f16:
-      return "FLOAT16";
-    case Dtype::bf16:
-      return "BFLOAT16";
-    case Dtype::i64:
-      return "INT64";
-    case Dtype::i32:
-      return "INT32";
-    case Dtype::i16:
-      return "UINT16";
-    default:
-      return "UINT8";
+#define WARPSMITH_CASE(ours, cudas) \
+  case Dtype::ours:                 \
+    return "CU_TENSOR_MAP_DATA_TYPE_" #cudas;
+    WARPSMITH_TENSOR_MAP_TYPES(WARPSMITH_CASE)
+#undef WARPSMITH_CASE
   }
+  return "CU_TENSOR_MAP_DATA_TYPE_UINT8";
 }
 
-const char* swizzle_name(Swizzle swizzle) {
+std::string map_swizzle(Swizzle swizzle) {
   switch (swizzle) {
-    case Swizzle::b32:
-      return "32B";
-    case Swizzle::b64:
-      return "64B";
-    case Swizzle::b128:
-      return "128B";
-    default:
-      return "NONE";
+#define WARPSMITH_CASE(ours, cudas) \
+  case Swizzle::ours:               \
+    return "CU_TENSOR_MAP_SWIZZLE_" #cudas;
+    WARPSMITH_SWIZZLES(WARPSMITH_CASE)
+#undef WARPSMITH_CASE
   }
+  return "CU_TENSOR_MAP_SWIZZLE_NONE";
 }
 
 /// Reals go by their bits, so that each is the same number.
@@ -84,10 +74,9 @@ std::string argument_text(const BoundArgument& argument, const BoundPlan& plan) 
     return "parameter(" + scalar_text(*scalar) + ')';
   }
   const auto& map = std::get<BoundTensorMap>(argument);
-  return "c.tensor_map(" + number(map.buffer) + ", CU_TENSOR_MAP_DATA_TYPE_" +
-         map_type(plan.buffers[map.buffer].dtype) + ", " + list(map.shape) + ", " +
-         list(map.strides) + ", " + list(map.box) + ", CU_TENSOR_MAP_SWIZZLE_" +
-         swizzle_name(map.swizzle) + ')';
+  return "c.tensor_map(" + number(map.buffer) + ", " + map_type(plan.buffers[map.buffer].dtype) +
+         ", " + list(map.shape) + ", " + list(map.strides) + ", " + list(map.box) + ", " +
+         map_swizzle(map.swizzle) + ')';
 }
 
 std::string step_text(const BoundLaunch& launch, const BoundPlan& plan) {
@@ -113,11 +102,8 @@ std::string matrix_text(const BoundMatrix& matrix, const BoundPlan& plan) {
          (matrix.transposed ? "true" : "false") + '}';
 }
 
-/// TF32 needs float32 operands and the plan's consent.
 const char* compute_text(const BoundGemm& gemm, const BoundPlan& plan) {
-  const bool f32 = plan.buffers[gemm.a.buffer].dtype == Dtype::f32;
-  return f32 && gemm.compute == ComputeType::tf32 ? "CUBLAS_COMPUTE_32F_FAST_TF32"
-                                                  : "CUBLAS_COMPUTE_32F";
+  return uses_tf32(gemm, plan.buffers) ? "CUBLAS_COMPUTE_32F_FAST_TF32" : "CUBLAS_COMPUTE_32F";
 }
 
 std::string bits_text(double value) {
@@ -181,17 +167,11 @@ std::string scratch_text(const BoundPlan& plan) {
 
 std::string function_text(size_t index, const BoundPlan& plan) {
   std::string out = "\nvoid steps_" + number(index) + "(Call& c) {\n" + scratch_text(plan);
-  if (launches_kernel(plan)) out += "  c.reset();\n";
+  if (has_step<BoundLaunch>(plan)) out += "  c.reset();\n";
   for (const BoundStep& step : plan.steps) {
     out += std::visit([&](const auto& what) { return step_text(what, plan); }, step.what);
   }
   return out + "}\n";
-}
-
-template <class Step>
-bool has(const BoundPlan& plan) {
-  return std::ranges::any_of(
-      plan.steps, [](const BoundStep& step) { return std::holds_alternative<Step>(step.what); });
 }
 
 }  // namespace
@@ -206,27 +186,22 @@ std::optional<std::string> unexportable(const sandbox::BoundPlan& plan) {
   return std::nullopt;
 }
 
-bool launches_kernel(const BoundPlan& plan) {
-  return has<BoundLaunch>(plan);
-}
-
-bool multiplies(const BoundPlan& plan) {
-  return has<BoundGemm>(plan);
-}
-
-std::string steps_source(const std::vector<BoundPlan>& plans) {
-  std::string out, names;
+void add_plan_values(const std::vector<BoundPlan>& plans, Placeholders& values) {
+  values.insert({{"PLANS", number(plans.size())},
+                 {"PORTABLE_CLUSTER", number(sandbox::portable_cluster)},
+                 {"PRODUCT_INCLUDES", ""},
+                 {"PRODUCTS", ""},
+                 {"STEPS", ""},
+                 {"STEP_NAMES", ""}});
   for (size_t i = 0; i < plans.size(); ++i) {
-    out += function_text(i, plans[i]);
-    names += (i == 0 ? "&steps_" : ", &steps_") + number(i);
+    values["STEPS"] += function_text(i, plans[i]);
+    values["STEP_NAMES"] += (i == 0 ? "&steps_" : ", &steps_") + number(i);
   }
-  return out + "\nconstexpr std::array<void (*)(Call&), " + number(plans.size()) + "> steps{" +
-         names + "};\n\n" +
-         "void call(const void* const* in, void* const* out, const Shape& shape, const Tensor& "
-         "like) {\n" +
-         "  const c10::cuda::CUDAGuard guard(like.device());\n" +
-         "  enter_context(like.device().index());\n" + "  Call now(like, in, out);\n" +
-         "  steps[static_cast<size_t>(&shape - shapes.data())](now);\n}\n";
+  if (!std::ranges::any_of(plans, has_step<BoundGemm>)) return;
+  values["WORKSPACE_MIB"] = number(sandbox::gemm_workspace_bytes >> 20U);
+  values["ALIGNMENT"] = number(sandbox::buffer_alignment);
+  values["PRODUCT_INCLUDES"] = "\n#include <ATen/cuda/CUDAContext.h>\n#include <cublasLt.h>\n";
+  values["PRODUCTS"] = '\n' + filled_template("plan/products.cpp", values);
 }
 
 }  // namespace warpsmith::commands

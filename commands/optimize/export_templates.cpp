@@ -1,162 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "commands/optimize/export_templates.hpp"
+// Fills the templates of an exported package: the files of templates/, which the build embeds.
+//
+// A placeholder is @NAME@, in capitals and underscores. Where it has a line to itself and its value
+// is empty or ends with a newline, the value takes the place of the whole line. Values are not
+// searched for placeholders.
+#include <algorithm>
+#include <span>
+#include <stdexcept>
+
+#include "commands/optimize/export_package.hpp"
 
 namespace warpsmith::commands {
 
-const char* const export_init_head = R"py(# SPDX-License-Identifier: Apache-2.0
-"""A judged kernel as the custom ops torch.ops.@PACKAGE@.solve and solve_out.
+/// The names and texts of templates/, in a source that the build makes.
+std::span<const std::pair<std::string_view, std::string_view>> export_template_files();
 
-solve(*inputs, *parameters) returns new outputs; solve_out(..., *outputs) writes given ones. The tensors and their
-order are those of TENSORS. The kernel was judged on the sizes of SHAPES; others raise ValueError or RuntimeError.
-"""
-import json
-import pathlib
+namespace {
 
-import torch
-
-_facts = json.loads((pathlib.Path(__file__).parent / "signature.json").read_text())
-TENSORS = _facts["tensors"]
-SHAPES = _facts["shapes"]
-DEVICE = _facts["device"]
-LANE = _facts["lane"]
-_inputs = [i for i, t in enumerate(TENSORS) if t["role"] != "output"]
-_outputs = [i for i, t in enumerate(TENSORS) if t["role"] == "output"]
-
-)py";
-
-const char* const export_load_library = R"py(from . import build
-
-torch.ops.load_library(str(build.library())))py";
-
-const char* const export_init_tail = R"py(
-solve = torch.ops.@PACKAGE@.solve
-solve_out = torch.ops.@PACKAGE@.solve_out
-
-
-def shape_of(tensors):
-    """The entry of SHAPES that these inputs and parameters have."""
-    given = [list(t.shape) for t in tensors]
-    for shape in SHAPES:
-        if [shape["extents"][i] for i in _inputs] == given:
-            return shape
-    known = "; ".join(str([s["extents"][i] for i in _inputs]) for s in SHAPES)
-    raise ValueError(f"@PACKAGE@: sizes {given} were not judged; expected one of {known}")
-
-
-@torch.library.register_fake("@PACKAGE@::solve")
-def _fake(*tensors):
-    extents = shape_of(tensors)["extents"]
-    made = [torch.empty(extents[i], dtype=getattr(torch, TENSORS[i]["dtype"]), device=tensors[0].device)
-            for i in _outputs]
-    return made[0] if len(made) == 1 else tuple(made)
-
-
-@torch.library.register_fake("@PACKAGE@::solve_out")
-def _fake_out(*tensors):
-    shape_of(tensors[:len(_inputs)])
-)py";
-
-const char* const export_operator_head = R"op(namespace {
-
-using at::Tensor;
-using Extents = std::vector<int64_t>;
-
-struct Shape {
-  std::vector<Extents> in, out;
-  Extents dims;
+struct Placeholder {
+  size_t begin = std::string_view::npos, end = std::string_view::npos;  // with both @
+  std::string_view name;
 };
 
-)op";
-
-const char* const export_operator_tail = R"op(
-/// The judged shape that these inputs have.
-const Shape& shape_of(const std::array<const Tensor*, in_count>& in) {
-  for (const Shape& shape : shapes) {
-    bool same = true;
-    for (size_t i = 0; i < in_count && same; ++i) same = in[i]->sizes().equals(shape.in[i]);
-    if (same) return shape;
+/// The first one at or after `from`; `begin` is npos if there is none.
+Placeholder next_placeholder(std::string_view text, size_t from) {
+  constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+  for (size_t at = text.find('@', from); at < text.size(); at = text.find('@', at + 1)) {
+    const size_t end = text.find_first_not_of(letters, at + 1);
+    if (end < text.size() && end > at + 1 && text[end] == '@') {
+      return {at, end + 1, text.substr(at + 1, end - at - 1)};
+    }
   }
-  TORCH_CHECK(false, "@PACKAGE@: these sizes were not judged; see SHAPES of the package");
+  return {};
 }
 
-/// Contiguous and aligned to 64 bytes, as the kernel was judged.
-bool fits(const Tensor& tensor) {
-  return tensor.is_contiguous() && reinterpret_cast<uintptr_t>(tensor.const_data_ptr()) % 64 == 0;
+bool has_line_to_itself(std::string_view text, const Placeholder& one) {
+  return (one.begin == 0 || text[one.begin - 1] == '\n') && text.substr(one.end).starts_with('\n');
 }
 
-void check(const Tensor& tensor, at::ScalarType type, const Tensor& like) {
-  TORCH_CHECK(tensor.scalar_type() == type, "@PACKAGE@: expected ", type, ", got ",
-              tensor.scalar_type());
-  TORCH_CHECK(tensor.device() == like.device(), "@PACKAGE@: tensors on ", like.device(), " and ",
-              tensor.device());
-}
+}  // namespace
 
-void run(const std::array<const Tensor*, in_count>& in,
-         const std::array<const Tensor*, out_count>& out, const Shape& shape) {
-  std::array<Tensor, in_count> copies;
-  std::array<const void*, in_count> from{};
-  std::array<void*, out_count> to{};
-  for (size_t i = 0; i < in_count; ++i) {
-    check(*in[i], in_types[i], *in[0]);
-    if (!fits(*in[i])) copies[i] = in[i]->clone(at::MemoryFormat::Contiguous);
-    from[i] = (copies[i].defined() ? copies[i] : *in[i]).const_data_ptr();
+std::string fill_template(std::string_view text, const Placeholders& values) {
+  std::string out;
+  size_t done = 0;
+  for (Placeholder one; (one = next_placeholder(text, done)).begin < text.size();) {
+    const auto value = values.find(one.name);
+    if (value == values.end()) {
+      throw std::logic_error("no value for the placeholder @" + std::string(one.name) + "@");
+    }
+    out.append(text.substr(done, one.begin - done)).append(value->second);
+    const bool lines = value->second.empty() || value->second.ends_with('\n');
+    done = one.end + (lines && has_line_to_itself(text, one) ? 1 : 0);
   }
-  for (size_t i = 0; i < out_count; ++i) {
-    check(*out[i], out_types[i], *in[0]);
-    TORCH_CHECK(out[i]->sizes().equals(shape.out[i]), "@PACKAGE@: output ", i, " has other sizes");
-    TORCH_CHECK(fits(*out[i]), "@PACKAGE@: output ", i,
-                " must be contiguous and aligned to 64 bytes");
-    to[i] = out[i]->mutable_data_ptr();
-  }
-  call(from.data(), to.data(), shape, *in[0]);
+  return out.append(text.substr(done));
 }
 
-std::array<Tensor, out_count> made(const Shape& shape, const Tensor& like) {
-  std::array<Tensor, out_count> out;
-  for (size_t i = 0; i < out_count; ++i) {
-    out[i] = @ROOM@;
+std::string filled_template(std::string_view name, const Placeholders& values) {
+  const auto files = export_template_files();
+  const auto file = std::ranges::find(files, name, [](const auto& one) { return one.first; });
+  if (file == files.end()) throw std::logic_error("no template " + std::string(name));
+  try {
+    return fill_template(file->second, values);
+  } catch (const std::logic_error& error) {
+    throw std::logic_error("template " + std::string(name) + ": " + error.what());
   }
-  return out;
 }
-
-)op";
-
-const char* const export_pyproject = R"toml([build-system]
-requires = ["setuptools"]
-build-backend = "setuptools.build_meta"
-
-[project]
-name = "@PACKAGE@"
-version = "1.0"
-description = "A kernel that Warpsmith judged, as a torch.library custom op"
-dependencies = ["torch"]
-
-[tool.setuptools]
-packages = ["@PACKAGE@"]
-
-[tool.setuptools.package-data]
-"@PACKAGE@" = ["*.json", "csrc/**"]
-)toml";
-
-const char* const export_readme = R"md(# @PACKAGE@
-
-A kernel that was judged correct and fast, as a custom op of torch.
-
-```
-python test_regression.py          # correct on every judged shape?
-python test_regression.py --time   # how fast here?
-```
-
-`python` is one with torch. Where only Warpsmith's environment has torch, its launcher runs the test with that:
-`/path/to/warpsmith python test_regression.py`.
-
-```python
-import @PACKAGE@
-y = @PACKAGE@.solve(*inputs, *parameters)   # torch.ops.@PACKAGE@.solve; works under torch.compile
-```
-
-@NEEDS@
-It has no gradient. Sizes that were not judged are refused. `solve_out` writes outputs that you give it.
-)md";
 
 }  // namespace warpsmith::commands

@@ -6,12 +6,11 @@
 #include <filesystem>
 #include <memory>
 
-#include "commands/baselines_option.hpp"
-#include "commands/check_input.hpp"
+#include "commands/check/check_call.hpp"
 #include "commands/command.hpp"
-#include "commands/config_options.hpp"
+#include "commands/config/config.hpp"
 #include "commands/optimize/optimize_run.hpp"
-#include "commands/option_rules.hpp"
+#include "commands/options.hpp"
 #include "commands/stack.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/config/units.hpp"
@@ -36,7 +35,7 @@ const char* const optimize_footer =
     "Incumbents: eager, torch.compile, on GPUs also max-autotune and a CUDA graph, and the "
     "kernels\n"
     "of --baseline.\n"
-    "The result folder holds journal.jsonl (each verdict), report.json, report.html and, if one "
+    "The result folder contains journal.jsonl (each verdict), report.json, report.html and, if one "
     "was\n"
     "promoted, kernel/ and export/: a Python package with a torch.library custom op and its test.\n"
     "Examples:\n"
@@ -60,8 +59,8 @@ struct OptimizeOptions {
 Result<OptimizeBudget> budget_of(const OptimizeOptions& options) {
   OptimizeBudget budget;
   if (options.attempts && *options.attempts < 1) {
-    return fail(ErrorCode::invalid_argument, "--attempts " + std::to_string(*options.attempts) +
-                                                 ": expected at least 1, or no such option");
+    return fail(ErrorCode::invalid_argument,
+                "--attempts " + std::to_string(*options.attempts) + ": expected at least 1");
   }
   budget.attempts = options.attempts;
   if (options.time.empty()) return budget;
@@ -96,14 +95,11 @@ Result<OptimizeCall> new_call(const OptimizeOptions& options) {
                 "--resume DIR");
   }
   OptimizeSettings settings = options.settings;
-  if (auto known = check_contract_name(settings.contract); !known) {
-    return tl::unexpected(known.error());
-  }
-  const auto task = synthesis::load_task(settings.operator_file);
-  if (!task) return tl::unexpected(task.error());
+  TRY_VOID(check_contract_name(settings.contract));
+  TRY(const auto task, synthesis::load_task(settings.operator_file));
   settings.operator_file = absolute_path(settings.operator_file);
-  settings.operator_hash = task->content_hash;
-  ResultFolder folder{absolute_path(options.out.empty() ? default_folder(*task) : options.out)};
+  settings.operator_hash = task.content_hash;
+  ResultFolder folder{absolute_path(options.out.empty() ? default_folder(task) : options.out)};
   settings.candidates = absolute_path(asks ? folder.found().string() : settings.candidates);
   settings.brain = absolute_path(settings.brain);
   settings.baseline = absolute_path(settings.baseline);
@@ -119,21 +115,20 @@ Result<OptimizeCall> new_call(const OptimizeOptions& options) {
 
 Result<OptimizeCall> resumed_call(const OptimizeOptions& options) {
   const ResultFolder folder{absolute_path(options.resume)};
-  auto settings = read_settings(folder);
-  if (!settings) return tl::unexpected(std::move(settings.error()));
-  if (const std::string now = to_json(full_stack()); settings->stack != now) {
+  TRY(auto settings, read_settings(folder));
+  if (const std::string now = to_json(full_stack()); settings.stack != now) {
     std::string text = options.resume +
                        ": was judged on another machine or with other software (settings.json); "
                        "times cannot be compared:";
-    for (const std::string& one : record_differences(settings->stack, now)) text += "\n  " + one;
-    return fail(ErrorCode::invalid_argument, text + "\nBegin a new result folder");
+    for (const std::string& one : record_differences(settings.stack, now)) text += "\n  " + one;
+    return fail(ErrorCode::invalid_argument, text + "\nStart a new result folder");
   }
-  if (settings->brain.empty() && !options.overrides.empty()) {
+  if (settings.brain.empty() && !options.overrides.empty()) {
     return fail(ErrorCode::invalid_argument,
                 "--set " + options.overrides.front() + ": " + options.resume +
                     " judges a folder of candidates; --set changes a brain's configuration");
   }
-  return OptimizeCall{std::move(*settings), folder, {}, {}, false, options.json};
+  return OptimizeCall{std::move(settings), folder, {}, {}, false, options.json};
 }
 
 ExitCode optimize(const OptimizeOptions& options) {
@@ -169,8 +164,8 @@ std::vector<OptionRule> optimize_rules() {
   return {{"--resume",
            Kind::takes,
            {"--attempts", "--time", "--set", "--json"},
-           "the result folder goes on with the options of its first call (settings.json); begin a "
-           "new folder for others"},
+           "resuming reuses the options of the first call (settings.json); start a "
+           "new folder to change them"},
           {"--brain", Kind::refuses, {"--candidates"}, "give one of the two"},
           {"--set", Kind::needs, {"--brain", "--resume"}, "it changes a brain's configuration"}};
 }
@@ -189,7 +184,7 @@ Command optimize_command() {
                 ->type_name("DIR");
             app.add_option("--brain", s.brain,
                            "Ask a brain for candidates: a configuration with [brain], or with\n"
-                           "[model] for a policy of your own; each trajectory's best is judged")
+                           "[model] for your own policy; the best of each trajectory is judged")
                 ->type_name("CONFIG");
             add_overrides(app, options->overrides);
             app.add_option("--baseline", s.baseline,
@@ -204,14 +199,14 @@ Command optimize_command() {
                            "Candidates to judge at most; with --brain the number of trajectories\n"
                            "(default 8)");
             app.add_option("--time", options->time,
-                           "Begin no candidate, or no trajectory, after this span, e.g. 10m or "
+                           "Start no candidate, or no trajectory, after this span, e.g. 10m or "
                            "1h30m")
                 ->type_name("SPAN");
             app.add_option("--out", options->out,
                            "Result folder, new or empty. Default: runs/optimize-OPERATOR-TIME")
                 ->type_name("DIR");
             app.add_option("--resume", options->resume,
-                           "Go on in this result folder; judge what has no verdict yet")
+                           "Continue in this result folder; judge what has no verdict yet")
                 ->type_name("DIR");
             app.add_flag("--json", options->json, "Print report.json on standard output");
             add_judging_options(app, *options);

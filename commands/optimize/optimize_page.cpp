@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+// The report of `optimize` as one HTML page.
+#include "commands/optimize/optimize_report.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
 
-#include "commands/html_text.hpp"
-#include "commands/optimize/optimize_report.hpp"
+#include "commands/output_text.hpp"
 
 namespace warpsmith::commands {
 namespace {
@@ -27,7 +29,7 @@ std::string optional_number(const std::optional<double>& value) {
 }
 
 std::string table_cell(const std::string& text, const char* kind = "td") {
-  return std::string("<") + kind + '>' + escaped(text) + "</" + kind + '>';
+  return std::string("<") + kind + '>' + for_html(text) + "</" + kind + '>';
 }
 
 std::string table_head(const std::vector<const char*>& names) {
@@ -50,12 +52,12 @@ std::string interval_bar(const Comparison& c) {
          "\" height=\"6\" fill=\"" + (c.clears ? "#06c" : "#c60") + "\"/></svg></td>";
 }
 
-std::string comparison_rows(const Standing& standing) {
+std::string comparison_rows(const CandidateDecision& candidate) {
   std::string out;
-  for (const Comparison& c : standing.comparisons) {
+  for (const Comparison& c : candidate.comparisons) {
     const std::string range =
         c.interval ? short_number(c.interval->low) + " to " + short_number(c.interval->high) : "-";
-    out += "<tr>" + table_cell(standing.name) + table_cell(c.shape) + table_cell(c.incumbent) +
+    out += "<tr>" + table_cell(candidate.name) + table_cell(c.shape) + table_cell(c.incumbent) +
            table_cell(short_number(c.speedup)) + table_cell(range) + interval_bar(c) +
            table_cell(c.clears ? "yes" : "no") + "</tr>\n";
   }
@@ -65,19 +67,19 @@ std::string comparison_rows(const Standing& standing) {
 std::string comparisons_section(const OptimizeReport& report) {
   std::string out =
       "<h2>Speed-ups with their 95 % intervals</h2><p>Needed of the low end: " +
-      short_number(1 + report.margin) + ". The axis is logarithmic; the line stands at 1.</p>" +
+      short_number(1 + report.margin) + ". The axis is logarithmic; the line marks 1.</p>" +
       table_head({"candidate", "shape", "against", "times as fast", "interval", "", "clears"});
-  for (const Standing& one : report.promotion.standings) out += comparison_rows(one);
+  for (const CandidateDecision& one : report.promotion.decisions) out += comparison_rows(one);
   out += "</table>\n";
   for (const std::string& one : unmeasured_incumbents(report.promotion)) {
-    out += "<p class=\"no\">Not measured: " + escaped(one) + ".</p>\n";
+    out += "<p class=\"no\">Not measured: " + for_html(one) + ".</p>\n";
   }
   return out;
 }
 
-std::string standings_section(const OptimizeReport& report) {
+std::string candidates_section(const OptimizeReport& report) {
   std::string out = "<h2>Candidates</h2>" + table_head({"candidate", "promoted", "why"});
-  for (const Standing& one : report.promotion.standings) {
+  for (const CandidateDecision& one : report.promotion.decisions) {
     out += "<tr>" + table_cell(one.name) + table_cell(one.promoted ? "yes" : "no") +
            table_cell(one.why) + "</tr>\n";
   }
@@ -128,38 +130,38 @@ std::string profile_section(const OptimizeReport& report) {
 std::string kernels_section(const OptimizeReport& report) {
   if (report.profile.text.empty()) return "";
   return "<h2>What ran: the profile of the promoted kernel</h2><pre>" +
-         escaped(report.profile.text) + "</pre>\n";
+         for_html(report.profile.text) + "</pre>\n";
 }
 
 std::string diff_section(const OptimizeReport& report) {
   if (report.diff.empty()) return "";
-  std::string out = "<h2>Difference to the runner-up, " + escaped(report.runner_up) + "</h2><pre>";
+  std::string out = "<h2>Difference to the runner-up, " + for_html(report.runner_up) + "</h2><pre>";
   std::string_view rest = report.diff;
   while (!rest.empty()) {
     const size_t end = std::min(rest.find('\n'), rest.size());
     const std::string_view line = rest.substr(0, end);
     const char* kind = line.starts_with('+') ? "a" : line.starts_with('-') ? "r" : "";
-    out += std::string("<span class=\"") + kind + "\">" + escaped(line) + "</span>\n";
+    out += std::string("<span class=\"") + kind + "\">" + for_html(line) + "</span>\n";
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   return out + "</pre>\n";
 }
 
 std::string evidence_section(const Attempt& promoted) {
-  std::string out = "<h2>Evidence</h2><p>Found in " + escaped(promoted.found) + ".</p>";
+  std::string out = "<h2>Evidence</h2><p>Found in " + for_html(promoted.origin) + ".</p>";
   for (const ShapeAttempt& one : promoted.shapes) {
-    out += "<details><summary>" + escaped(one.shape) + ": " + escaped(one.verdict.feedback) +
-           "</summary><pre>" + escaped(one.verdict.evidence) + "</pre></details>\n";
+    out += "<details><summary>" + for_html(one.shape) + ": " + for_html(one.verdict.feedback) +
+           "</summary><pre>" + for_html(one.verdict.evidence) + "</pre></details>\n";
   }
   return out;
 }
 
-std::string result_line(const OptimizeReport& report) {
+std::string result_paragraph(const OptimizeReport& report) {
   const auto& winner = report.promotion.winner;
-  if (report.stopped) return "<p class=\"no\">" + escaped(decision(report)) + ".</p>\n";
+  if (report.stopped) return "<p class=\"no\">" + for_html(result_line(report)) + ".</p>\n";
   if (!winner) return "<p class=\"no\">Nothing better than the incumbents.</p>\n";
-  std::string out = "<p>Promoted: <b>" + escaped(report.candidates[*winner].name) + "</b>.";
-  if (!report.export_note.empty()) out += " No export: " + escaped(report.export_note) + '.';
+  std::string out = "<p>Promoted: <b>" + for_html(report.candidates[*winner].name) + "</b>.";
+  if (!report.export_note.empty()) out += " No export: " + for_html(report.export_note) + '.';
   return out + "</p>\n";
 }
 
@@ -167,12 +169,15 @@ std::string result_line(const OptimizeReport& report) {
 
 std::string to_html(const OptimizeReport& report) {
   const auto& winner = report.promotion.winner;
-  return page_head + ("<h1>" + escaped(report.operator_file)) + "</h1>\n" + result_line(report) +
-         (report.asked.empty() ? "" : "<p>Asked: " + escaped(report.asked) + ".</p>\n") +
-         standings_section(report) + comparisons_section(report) + profile_section(report) +
+  return page_head + ("<h1>" + for_html(report.operator_file)) + "</h1>\n" +
+         result_paragraph(report) +
+         (report.brain_summary.empty()
+              ? ""
+              : "<p>Asked: " + for_html(report.brain_summary) + ".</p>\n") +
+         candidates_section(report) + comparisons_section(report) + profile_section(report) +
          kernels_section(report) + diff_section(report) +
          (winner ? evidence_section(report.candidates[*winner]) : "") + "<h2>Machine</h2><pre>" +
-         escaped(report.stack) + "</pre></body></html>\n";
+         for_html(report.stack) + "</pre></body></html>\n";
 }
 
 }  // namespace warpsmith::commands

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `optimize` found, as JSON, as one HTML page and as text. Pure.
+// The report of `optimize` as JSON, as one HTML page and as text, with a diff of sources. Pure.
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "commands/optimize/promotion.hpp"
@@ -14,9 +15,9 @@ struct LeftOut {
   std::string name, reason;
 };
 
-/// What the judge's `profile` says of the promoted kernel.
+/// The judge's profile of the promoted kernel.
 struct WinnerProfile {
-  std::string json;  // each kernel that ran; empty where none are recorded: on CPUs
+  std::string json;  // each kernel that ran; empty if none are recorded: on CPUs
   std::string text;  // for people, or why there is no profile; empty: nothing was promoted
 };
 
@@ -29,21 +30,26 @@ struct OptimizeReport {
   Promotion promotion;
   std::vector<LeftOut> left_out;
   size_t not_begun = 0;   // candidates beyond the budget, or after Ctrl-C
-  bool stopped = false;   // by Ctrl-C: the decision is not the last one
+  bool stopped = false;   // by Ctrl-C: the decision is not final
   std::string runner_up;  // the best other correct one; empty: none
   std::string diff;       // from the runner-up's sources to the promoted ones
   WinnerProfile profile;
   std::string export_note;  // why there is no export; empty: there is one, or nothing was promoted
-  std::string asked;        // what a brain was asked and used; empty: a folder was judged
+  std::string brain_summary;  // what a brain did and used; empty: a folder was judged
 };
 
-/// The result in one line: "promoted: a.cpp", or of what Ctrl-C stopped how far it came.
-std::string decision(const OptimizeReport& report);
+/// The result in one line: "promoted: a.cpp", or, after Ctrl-C, how many candidates were judged.
+std::string result_line(const OptimizeReport& report);
 
 std::string to_json(const OptimizeReport& report);
-/// One page without scripts or files beside it.
+/// One page without scripts or further files.
 std::string to_html(const OptimizeReport& report);
 /// A line for each candidate, then the result.
 std::string to_text(const OptimizeReport& report);
+
+/// Every line of both texts: "-" before those only in `from`, "+" before those only in `to`, a
+/// blank before common ones. Texts whose product of lines exceeds 4 million are shown in full, one
+/// after the other: the table would take too much memory.
+std::string line_diff(std::string_view from, std::string_view to);
 
 }  // namespace warpsmith::commands

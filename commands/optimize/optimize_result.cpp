@@ -4,10 +4,9 @@
 #include <algorithm>
 
 #include "commands/optimize/export_package.hpp"
-#include "commands/optimize/export_steps.hpp"
-#include "commands/optimize/line_diff.hpp"
+#include "commands/optimize/optimize_report.hpp"
 #include "runtime/run/durable_file.hpp"
-#include "sandbox/contract/registry.hpp"
+#include "sandbox/contract/contract.hpp"
 #include "sandbox/plan/plan_reader.hpp"
 #include "sandbox/profile/profile.hpp"
 
@@ -58,13 +57,13 @@ void add_diff(const ResultParts& parts, const Attempt& winner, OptimizeReport& r
 
 /// One more evaluation of the promoted kernel, on the first declared shape.
 Result<WinnerProfile> profile_of(const ResultParts& parts, const FoundSubmission& one) {
-  auto backend = parts.service();
-  if (!backend) return tl::unexpected(std::move(backend.error()));
+  TRY(auto backend, parts.service());
   Task task = parts.shapes.front().task;
   task.device = one.device;
   Submission submission = one.submission;
   submission.task_id = task.id;
-  const auto judged = (*backend)->evaluate(task, submission, Request::profile, parts.evaluation);
+  const auto judged =
+      backend->evaluate({task, submission, Request::profile}, Deadline::after(parts.evaluation));
   if (const auto* failure = std::get_if<InfraFailure>(&judged)) {
     return fail(ErrorCode::infrastructure, failure->detail);
   }
@@ -90,8 +89,7 @@ ExportForm form_of(sandbox::RunsOn place) {
 
 Result<ExportedKernel> exported_kernel(const ResultParts& parts, const Attempt& winner,
                                        const FoundSubmission& one) {
-  auto backend = parts.service();
-  if (!backend) return tl::unexpected(std::move(backend.error()));
+  TRY(auto backend, parts.service());
   const auto& contract = sandbox::contract_named(one.submission.contract);
   ExportedKernel out;
   out.form = form_of(contract.runs_on);
@@ -102,12 +100,11 @@ Result<ExportedKernel> exported_kernel(const ResultParts& parts, const Attempt& 
   for (const DeclaredShape& shape : parts.shapes) {
     Task task = shape.task;
     task.device = one.device;
-    auto facts = (*backend)->ingest(task, facts_budget);
-    if (!facts) return tl::unexpected(std::move(facts.error()));
+    TRY(auto facts, backend->ingest(task, Deadline::after(facts_budget)));
     const auto judged = std::ranges::find(winner.shapes, shape.function, &ShapeAttempt::shape);
     const ShapeResult* times = judged == winner.shapes.end() ? nullptr : judged->times();
     const double ms = times == nullptr ? 0 : times->candidate_ms.value_or(0);
-    out.shapes.push_back({shape.function, std::move(facts->signature), ms});
+    out.shapes.push_back({shape.function, std::move(facts.signature), ms});
   }
   return out;
 }
@@ -115,17 +112,16 @@ Result<ExportedKernel> exported_kernel(const ResultParts& parts, const Attempt& 
 /// Binds the plan of contract `device` to each shape.
 Result<std::vector<sandbox::BoundPlan>> plans_of(const ExportedKernel& kernel) {
   std::vector<sandbox::BoundPlan> out;
-  const auto plan = sandbox::read_plan(kernel.files.at(sandbox::plan_file));
-  if (!plan) return tl::unexpected(plan.error());
+  TRY(const auto plan, sandbox::read_plan(kernel.files.at(sandbox::plan_file)));
   for (const ExportedShape& shape : kernel.shapes) {
-    auto bound = sandbox::bind_plan(*plan, shape.signature, {.lane = kernel.task.lane});
+    auto bound = sandbox::bind_plan(plan, shape.signature, {.lane = kernel.task.lane});
     if (!bound) return fail(shape.function, std::move(bound.error()));
     out.push_back(std::move(*bound));
   }
   return out;
 }
 
-/// Whether the export has a file of its own with this name. Contract `host` provides its own.
+/// Whether the export generates a file with this name. Contract `host` provides its own files.
 bool is_generated(const std::string& name, ExportForm form) {
   if (form == ExportForm::module) return false;
   return name == "op.cpp" || name.starts_with("headers/") ||
@@ -159,7 +155,7 @@ Result<void> write_promoted(const ResultParts& parts, const Attempt& winner,
   const std::filesystem::path& folder = parts.folder.folder;
   const FoundSubmission* one = submission_of(parts, winner.key);
   if (one == nullptr) return fail(ErrorCode::infrastructure, winner.name + ": its files are gone");
-  if (auto kept = replace_folder(folder / "kernel", one->submission.files); !kept) return kept;
+  TRY_VOID(replace_folder(folder / "kernel", one->submission.files));
   add_profile(parts, *one, report);
   if (sandbox::contract_named(one->submission.contract).library_build == nullptr) {
     report.export_note =
@@ -176,22 +172,19 @@ Result<void> write_promoted(const ResultParts& parts, const Attempt& winner,
 
 Result<void> write_result(const ResultParts& parts, OptimizeReport& report) {
   const std::filesystem::path& folder = parts.folder.folder;
-  // A report never tells of other files than those beside it, nor stands an export beside another
-  // kernel, also after kill -9.
+  // Even after kill -9, a report describes the files next to it, and an export belongs to the
+  // kernel next to it.
   std::error_code error;
   std::filesystem::remove(folder / "report.json", error);
   std::filesystem::remove(folder / "report.html", error);
-  if (auto gone = replace_folder(folder / "export", {}); !gone) return gone;
+  TRY_VOID(replace_folder(folder / "export", {}));
   if (report.promotion.winner) {
     const Attempt& winner = report.candidates[*report.promotion.winner];
     add_diff(parts, winner, report);
-    if (auto written = write_promoted(parts, winner, report); !written) return written;
-  } else if (auto gone = replace_folder(folder / "kernel", {}); !gone) {
-    return gone;
-  }
-  if (auto written = write_file_durably(folder / "report.json", to_json(report)); !written) {
-    return written;
-  }
+    TRY_VOID(write_promoted(parts, winner, report));
+  } else
+    TRY_VOID(replace_folder(folder / "kernel", {}));
+  TRY_VOID(write_file_durably(folder / "report.json", to_json(report)));
   return write_file_durably(folder / "report.html", to_html(report));
 }
 

@@ -4,23 +4,22 @@
 #include <algorithm>
 #include <iostream>
 
-#include "commands/baselines_option.hpp"
-#include "commands/end_on_signal.hpp"
-#include "commands/optimize/attempt_journal.hpp"
 #include "commands/optimize/brain_candidates.hpp"
-#include "commands/optimize/found_folder.hpp"
-#include "commands/optimize/judging_pool.hpp"
 #include "commands/optimize/optimize_result.hpp"
+#include "commands/optimize/result_folder.hpp"
+#include "commands/optimize/submissions.hpp"
+#include "commands/options.hpp"
+#include "commands/output_text.hpp"
+#include "commands/signals.hpp"
 #include "commands/slots.hpp"
 #include "commands/stack.hpp"
-#include "commands/terminal_text.hpp"
-#include "runtime/one_line.hpp"
+#include "runtime/message_text.hpp"
 #include "synthesis/task_source.hpp"
 
 namespace warpsmith::commands {
 namespace {
 
-/// What is judged, all of it read before anything runs.
+/// What is judged; read before anything runs.
 struct OptimizeInput {
   Task task;
   std::vector<DeclaredShape> shapes;
@@ -34,7 +33,7 @@ Result<void> check_one_contract(const OptimizeInput& input) {
     for (const FoundSubmission& one : *list) {
       if (one.submission.contract == first.submission.contract) continue;
       return fail(ErrorCode::invalid_argument,
-                  one.found + ": contract " + one.submission.contract + ", but " + first.found +
+                  one.origin + ": contract " + one.submission.contract + ", but " + first.origin +
                       " is of contract " + first.submission.contract +
                       "; judge them apart, or name one with --contract");
     }
@@ -42,27 +41,26 @@ Result<void> check_one_contract(const OptimizeInput& input) {
   return {};
 }
 
-void tell_skipped(const std::vector<std::string>& lines) {
+void print_skipped(const std::vector<std::string>& lines) {
   for (const std::string& one : lines) std::cerr << for_terminal("left out: " + one + '\n');
 }
 
-/// All but the candidates, which a brain may still have to find.
+/// Reads everything but the candidates, which a brain may still have to write.
 Result<OptimizeInput> read_input(const OptimizeSettings& s) {
-  auto task = synthesis::load_task(s.operator_file);
-  if (!task) return tl::unexpected(std::move(task.error()));
-  if (task->content_hash != s.operator_hash) {
+  TRY(auto task, synthesis::load_task(s.operator_file));
+  if (task.content_hash != s.operator_hash) {
     return fail(ErrorCode::invalid_argument,
                 s.operator_file + ": changed since this result folder was begun; begin a new one");
   }
-  OptimizeInput input{*task, declared_shapes(*task), {}, {}};
+  OptimizeInput input{task, declared_shapes(task), {}, {}};
   std::vector<std::string> skipped;
   if (!s.baseline.empty()) {
-    auto users = read_submissions(
-        {"--baseline", s.baseline, s.operator_file, s.contract, /*whole=*/true}, skipped);
-    if (!users) return tl::unexpected(std::move(users.error()));
-    input.users = std::move(*users);
+    TRY(auto users, read_submissions({"--baseline", s.baseline, s.operator_file, s.contract,
+                                      /*require_all=*/true},
+                                     skipped));
+    input.users = std::move(users);
   }
-  tell_skipped(skipped);
+  print_skipped(skipped);
   return input;
 }
 
@@ -70,7 +68,7 @@ Result<void> read_candidates(const OptimizeSettings& s, OptimizeInput& input) {
   std::vector<std::string> skipped;
   auto candidates =
       read_submissions({"--candidates", s.candidates, s.operator_file, s.contract}, skipped);
-  tell_skipped(skipped);
+  print_skipped(skipped);
   if (!candidates) return tl::unexpected(std::move(candidates.error()));
   input.candidates = std::move(*candidates);
   return check_one_contract(input);
@@ -83,7 +81,7 @@ SandboxConfig slots_config(const OptimizeSettings& s, const OptimizeInput& input
   config.baselines = selected_baselines(s.baselines);
   config.count = s.slots;
   config.first_gpu = s.gpu;
-  config.numerics = s.numerics;
+  config.settings.numerics = enum_of<Numerics>(s.numerics).value();
   return config;
 }
 
@@ -111,7 +109,7 @@ std::vector<Attempt> attempts_for(const AttemptJournal& journal,
   for (const FoundSubmission& one : all) {
     const Attempt* judged = attempt_for(journal, one);
     if (judged == nullptr) continue;
-    out.push_back({one.name, role, one.key, one.found, judged->shapes});
+    out.push_back({one.name, role, one.key, one.origin, judged->shapes});
   }
   return out;
 }
@@ -128,24 +126,23 @@ std::string judged_line(const Attempt& attempt) {
 class OptimizeJob {
  public:
   OptimizeJob(const OptimizeCall& call, const SignalWait& signals, OptimizeInput input,
-              std::string asked, AttemptJournal journal,
+              std::string brain_summary, AttemptJournal journal,
               const std::vector<sandbox::SandboxOptions>& slots)
       : call_(call),
         signals_(signals),
         input_(std::move(input)),
-        asked_(std::move(asked)),
+        brain_summary_(std::move(brain_summary)),
         journal_(std::move(journal)),
         services_(services_of(slots, end_.ender())) {}
 
   Result<ExitCode> run() {
-    if (auto users = judge_users(); !users) return tl::unexpected(users.error());
-    if (auto judged = judge_candidates(); !judged) return tl::unexpected(judged.error());
+    TRY_VOID(judge_users());
+    TRY_VOID(judge_candidates());
     OptimizeReport report = report_now();
-    auto written = write_result(
+    TRY_VOID(write_result(
         {call_.folder, services_.front(), input_.shapes, input_.candidates, input_.users,
          signals_.arrived(), std::chrono::seconds{call_.settings.timeout_s}},
-        report);
-    if (!written) return tl::unexpected(written.error());
+        report));
     std::cout << (call_.json ? to_json(report) : for_terminal(to_text(report)));
     std::cerr << "written: report.json and report.html in " << call_.folder.folder.string() << '\n';
     return code_of(report);
@@ -153,7 +150,7 @@ class OptimizeJob {
   bool stopped() const { return signals_.arrived(); }
 
  private:
-  bool asks() const { return !call_.settings.brain.empty(); }
+  bool uses_brain() const { return !call_.settings.brain.empty(); }
 
   JudgingPool pool() const {
     JudgingPool pool{services_,
@@ -162,7 +159,7 @@ class OptimizeJob {
                      std::nullopt,
                      [this] { return signals_.arrived(); },
                      [](const std::string& line) { std::cerr << line + '\n'; }};
-    if (call_.budget.time && !asks()) pool.end = began_ + *call_.budget.time;
+    if (call_.budget.time && !uses_brain()) pool.end = began_ + *call_.budget.time;
     return pool;
   }
 
@@ -173,8 +170,8 @@ class OptimizeJob {
     });
   }
 
-  /// A user's kernel without a verdict, or a wrong one, ends the call: the comparison would be
-  /// with something else than the user asked for.
+  /// A user's kernel that is wrong or has no verdict ends the call: the comparison would not be the
+  /// one that the user asked for.
   Result<void> judge_users() {
     PoolResult result = judge(still_to_judge(journal_, input_.users), AttemptRole::user_kernel);
     if (result.error) return tl::unexpected(*result.error);
@@ -186,9 +183,9 @@ class OptimizeJob {
       if (user.correct()) continue;
       const ShapeAttempt& last = user.shapes.back();
       return fail(ErrorCode::invalid_argument,
-                  "--baseline " + user.found + ": expected a correct kernel, got " +
+                  "--baseline " + user.origin + ": expected a correct kernel, got " +
                       std::string(to_string(last.verdict.outcome)) + " on " + last.shape + ": " +
-                      last.verdict.feedback + "\nCorrect it, or take it out of the folder");
+                      last.verdict.feedback + "\nFix it, or remove it from the folder");
     }
     return {};
   }
@@ -202,7 +199,7 @@ class OptimizeJob {
   Result<void> judge_candidates() {
     std::vector<FoundSubmission> list = still_to_judge(journal_, input_.candidates);
     const size_t before = list.size();
-    if (call_.budget.attempts && !asks()) {
+    if (call_.budget.attempts && !uses_brain()) {
       const auto judged = attempts_for(journal_, input_.candidates, AttemptRole::candidate).size();
       const auto allowed = static_cast<size_t>(*call_.budget.attempts);
       list.resize(std::min(list.size(), allowed > judged ? allowed - judged : 0));
@@ -228,7 +225,7 @@ class OptimizeJob {
     report.left_out = left_out_;
     report.not_begun = not_begun_;
     report.stopped = signals_.arrived();
-    report.asked = asked_;
+    report.brain_summary = brain_summary_;
     return report;
   }
 
@@ -241,7 +238,7 @@ class OptimizeJob {
   const OptimizeCall& call_;
   const SignalWait& signals_;
   OptimizeInput input_;
-  std::string asked_;
+  std::string brain_summary_;
   AttemptJournal journal_;
   EndOnSignal end_{signals_};
   std::vector<SandboxBackendFactory> services_;
@@ -250,47 +247,44 @@ class OptimizeJob {
   size_t not_begun_ = 0;
 };
 
-ExitCode tell_resume(const OptimizeCall& call) {
+ExitCode print_resume_hint(const OptimizeCall& call) {
   std::cerr << "kept: the verdicts in " << call.folder.journal().string()
-            << "\ngo on with: ./warpsmith optimize --resume " << call.folder.folder.string()
+            << "\ncontinue with: ./warpsmith optimize --resume " << call.folder.folder.string()
             << '\n';
   return ExitCode::interrupted;
 }
 
 /// Judges the candidates of the input and decides.
-Result<ExitCode> judge(const OptimizeCall& call, OptimizeInput input, const std::string& asked) {
-  // From here on Ctrl-C leaves a folder that --resume takes.
+Result<ExitCode> judge(const OptimizeCall& call, OptimizeInput input,
+                       const std::string& brain_summary) {
+  // From here on Ctrl-C leaves a folder that --resume accepts.
   const SignalWait signals{"stopping: what was judged is kept; press Ctrl-C again to exit at once"};
-  auto slots = take_slots(slots_config(call.settings, input));
-  if (!slots) return tl::unexpected(std::move(slots.error()));
+  TRY(auto slots, take_slots(slots_config(call.settings, input)));
   if (call.is_new && call.settings.brain.empty()) {
-    auto made = make_result_folder(call.folder, call.settings);
-    if (!made) return tl::unexpected(std::move(made.error()));
+    TRY_VOID(make_result_folder(call.folder, call.settings));
   }
-  auto journal = AttemptJournal::open(call.folder.journal());
-  if (!journal) return tl::unexpected(std::move(journal.error()));
-  OptimizeJob job(call, signals, std::move(input), asked, std::move(*journal), *slots);
+  TRY(auto journal, AttemptJournal::open(call.folder.journal()));
+  OptimizeJob job(call, signals, std::move(input), brain_summary, std::move(journal), slots);
   auto code = job.run();
-  return job.stopped() ? tell_resume(call) : code;
+  return job.stopped() ? print_resume_hint(call) : code;
 }
 
-/// Asks the brain in a result folder, which is removed again if nothing began.
+/// Runs the brain in a result folder, which is removed again if nothing began.
 Result<BrainEnd> ask(const OptimizeCall& call) {
   if (call.is_new) {
-    auto made = make_result_folder(call.folder, call.settings);
-    if (!made) return tl::unexpected(std::move(made.error()));
+    TRY_VOID(make_result_folder(call.folder, call.settings));
   }
   auto end = ask_brain(
       {call.settings, call.folder, call.overrides, call.budget.attempts, call.budget.time});
   std::error_code error;
   if (!end && call.is_new && !std::filesystem::exists(call.folder.brain(), error)) {
     std::filesystem::remove(call.folder.settings(), error);
-    std::filesystem::remove(call.folder.folder, error);  // stays if it holds anything
+    std::filesystem::remove(call.folder.folder, error);  // kept if it contains anything
   }
   return end;
 }
 
-/// Reads what the brain found; false if nothing of it can be judged.
+/// Reads the submissions of the brain; returns false if none can be judged.
 Result<bool> read_found(const OptimizeCall& call, const BrainEnd& end, OptimizeInput& input) {
   OptimizeSettings settings = call.settings;
   settings.contract = end.contract;
@@ -298,39 +292,34 @@ Result<bool> read_found(const OptimizeCall& call, const BrainEnd& end, OptimizeI
   if (!read && read.error().code == ErrorCode::not_found) return false;
   if (!read) return tl::unexpected(std::move(read.error()));
   for (FoundSubmission& one : input.candidates) {
-    one.found = origin_of(one.name, call.folder.brain());
+    one.origin = origin_of(one.name, call.folder.brain());
   }
   return true;
 }
 
-/// What a brain found is judged even if it failed later: it has its price.
+/// Judges the submissions of a brain even if the brain failed later: they were paid for.
 Result<ExitCode> ask_and_judge(const OptimizeCall& call, OptimizeInput input) {
-  const auto end = ask(call);
-  if (!end) return tl::unexpected(end.error());
-  const LoopResult& loop = end->loop;
-  if (loop.end == LoopEnd::stopped && loop.limit.empty()) return tell_resume(call);
+  TRY(const auto end, ask(call));
+  const LoopResult& loop = end.loop;
+  if (loop.end == LoopEnd::stopped && loop.limit.empty()) return print_resume_hint(call);
   Result<ExitCode> code = ExitCode::judged_wrong;
-  const auto found = read_found(call, *end, input);
-  if (!found) return tl::unexpected(found.error());
-  if (*found) {
-    code = judge(call, std::move(input), end->summary);
+  TRY(const auto found, read_found(call, end, input));
+  if (found) {
+    code = judge(call, std::move(input), end.summary);
   } else {
-    std::cerr << "nothing better: " << end->summary << "; see " << call.folder.brain().string()
+    std::cerr << "nothing better: " << end.summary << "; see " << call.folder.brain().string()
               << "/log.txt\n";
   }
   if (loop.end != LoopEnd::failed) return code;
-  (void)tell_resume(call);
+  (void)print_resume_hint(call);
   return fail(loop.error.code, "--brain: " + loop.error.message);
 }
 
 Result<ExitCode> run_or_error(const OptimizeCall& call) {
-  auto input = read_input(call.settings);
-  if (!input) return tl::unexpected(std::move(input.error()));
-  if (!call.settings.brain.empty()) return ask_and_judge(call, std::move(*input));
-  if (auto read = read_candidates(call.settings, *input); !read) {
-    return tl::unexpected(read.error());
-  }
-  return judge(call, std::move(*input), "");
+  TRY(auto input, read_input(call.settings));
+  if (!call.settings.brain.empty()) return ask_and_judge(call, std::move(input));
+  TRY_VOID(read_candidates(call.settings, input));
+  return judge(call, std::move(input), "");
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "commands/command.hpp"
-#include "commands/optimize/optimize_settings.hpp"
+#include "commands/optimize/result_folder.hpp"
 
 namespace warpsmith::commands {
 

@@ -15,31 +15,32 @@ std::string ratio_text(double value) {
   return text.data();
 }
 
-/// What the judge timed beside the candidate. A baseline that it could not measure is no incumbent;
-/// the report names it.
+/// The baselines that the judge timed with the candidate. One that it could not measure is not an
+/// incumbent; the report names it.
 void compare_measured(std::vector<Comparison>& out, const ShapeAttempt& one) {
   const ShapeResult& t = *one.times();
-  out.push_back({one.shape, "eager", t.speedup_eager.value_or(0), t.speedup_eager_ci});
+  out.push_back({one.shape, "eager", t.speedup_eager.value_or(0), t.speedup_eager_interval});
   if (t.compile_ms) {
-    out.push_back({one.shape, "compile", t.speedup_compile.value_or(0), t.speedup_compile_ci});
+    out.push_back(
+        {one.shape, "compile", t.speedup_compile.value_or(0), t.speedup_compile_interval});
   }
   for (const FurtherResult& further : t.further) {
     if (!further.ms) continue;
-    out.push_back({one.shape, further.name, further.speedup.value_or(0), further.speedup_ci});
+    out.push_back({one.shape, further.name, further.speedup.value_or(0), further.speedup_interval});
   }
 }
 
 /// A user's kernel was judged in another evaluation; eager is the common measure of the two. Both
 /// intervals count in full, so the quotient's is wider than a paired one would be.
-Comparison beside_user_kernel(const ShapeAttempt& one, const Attempt& user,
-                              const ShapeAttempt& theirs) {
+Comparison compare_with_user_kernel(const ShapeAttempt& one, const Attempt& user,
+                                    const ShapeAttempt& theirs) {
   Comparison out{one.shape, user.name, 0, std::nullopt};
   const ShapeResult *mine = one.times(), *other = theirs.times();
   if (mine == nullptr || other == nullptr || !other->speedup_eager) return out;
   out.speedup = mine->speedup_eager.value_or(0) / *other->speedup_eager;
-  if (!mine->speedup_eager_ci || !other->speedup_eager_ci) return out;
-  const Interval& a = *mine->speedup_eager_ci;
-  const Interval& b = *other->speedup_eager_ci;
+  if (!mine->speedup_eager_interval || !other->speedup_eager_interval) return out;
+  const Interval& a = *mine->speedup_eager_interval;
+  const Interval& b = *other->speedup_eager_interval;
   if (b.low > 0) out.interval = Interval{a.low / b.high, a.high / b.low};
   return out;
 }
@@ -52,7 +53,7 @@ std::vector<Comparison> compare(const Attempt& candidate, const std::vector<Atte
     compare_measured(out, one);
     for (const Attempt& user : users) {
       const auto theirs = std::ranges::find(user.shapes, one.shape, &ShapeAttempt::shape);
-      if (theirs != user.shapes.end()) out.push_back(beside_user_kernel(one, user, *theirs));
+      if (theirs != user.shapes.end()) out.push_back(compare_with_user_kernel(one, user, *theirs));
     }
   }
   for (Comparison& c : out) c.clears = c.interval && c.interval->low >= 1 + margin;
@@ -69,8 +70,8 @@ std::string shortfall(const Comparison& c, double margin) {
 }
 
 /// Why the candidate is not promoted; empty if it is.
-std::string objection(const Attempt& candidate, const std::vector<Comparison>& comparisons,
-                      double margin) {
+std::string rejection_reason(const Attempt& candidate, const std::vector<Comparison>& comparisons,
+                             double margin) {
   for (const ShapeAttempt& one : candidate.shapes) {
     if (!one.verdict.is_rewarded()) {
       const std::string why = one.verdict.correct() ? "proves too little" : "not correct";
@@ -88,13 +89,13 @@ std::string objection(const Attempt& candidate, const std::vector<Comparison>& c
   return candidate.shapes.empty() ? "not judged" : "";
 }
 
-/// The baselines that gave no time, with the reasons.
+/// The baselines that were not timed, with the reasons.
 std::vector<std::string> unmeasured_in(const Attempt& candidate) {
   std::vector<std::string> out;
   for (const ShapeAttempt& one : candidate.shapes) {
     const ShapeResult* times = one.times();
     if (times == nullptr) continue;
-    if (!times->compile_ms) out.push_back("compile on " + one.shape + ": it gave no time");
+    if (!times->compile_ms) out.push_back("compile on " + one.shape + ": it was not timed");
     for (const FurtherResult& further : times->further) {
       if (further.ms) continue;
       out.push_back(further.name + " on " + one.shape + ": " + further.reason);
@@ -103,11 +104,12 @@ std::vector<std::string> unmeasured_in(const Attempt& candidate) {
   return out;
 }
 
-Standing stand(const Attempt& candidate, const std::vector<Attempt>& users, double margin) {
-  Standing out{
+CandidateDecision decide(const Attempt& candidate, const std::vector<Attempt>& users,
+                         double margin) {
+  CandidateDecision out{
       candidate.name,          false, "", score_of(candidate), compare(candidate, users, margin),
       unmeasured_in(candidate)};
-  out.why = objection(candidate, out.comparisons, margin);
+  out.why = rejection_reason(candidate, out.comparisons, margin);
   out.promoted = out.why.empty();
   if (out.promoted) {
     const char* every = out.unmeasured.empty() ? "every incumbent" : "every measured incumbent";
@@ -123,16 +125,18 @@ double score_of(const Attempt& attempt) {
   double sum = 0;
   for (const ShapeAttempt& one : attempt.shapes) {
     const ShapeResult* times = one.times();
-    if (times == nullptr || !times->speedup_eager_ci || times->speedup_eager_ci->low <= 0) return 0;
-    sum += std::log(times->speedup_eager_ci->low);
+    if (times == nullptr || !times->speedup_eager_interval ||
+        times->speedup_eager_interval->low <= 0)
+      return 0;
+    sum += std::log(times->speedup_eager_interval->low);
   }
   return std::exp(sum / static_cast<double>(attempt.shapes.size()));
 }
 
 std::vector<std::string> unmeasured_incumbents(const Promotion& promotion) {
   std::vector<std::string> out;
-  for (const Standing& standing : promotion.standings) {
-    for (const std::string& line : standing.unmeasured) {
+  for (const CandidateDecision& decision : promotion.decisions) {
+    for (const std::string& line : decision.unmeasured) {
       if (std::ranges::find(out, line) == out.end()) out.push_back(line);
     }
   }
@@ -143,9 +147,9 @@ Promotion promote(const std::vector<Attempt>& user_kernels, const std::vector<At
                   double margin) {
   Promotion out;
   for (size_t i = 0; i < candidates.size(); ++i) {
-    out.standings.push_back(stand(candidates[i], user_kernels, margin));
-    const Standing& now = out.standings.back();
-    const bool better = !out.winner || now.score > out.standings[*out.winner].score;
+    out.decisions.push_back(decide(candidates[i], user_kernels, margin));
+    const CandidateDecision& now = out.decisions.back();
+    const bool better = !out.winner || now.score > out.decisions[*out.winner].score;
     if (now.promoted && better) out.winner = i;
   }
   return out;

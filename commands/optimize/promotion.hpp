@@ -11,7 +11,7 @@
 
 namespace warpsmith::commands {
 
-/// A candidate beside one incumbent on one shape.
+/// A candidate compared with one incumbent on one shape.
 struct Comparison {
   std::string shape, incumbent;  // "eager", "compile", "cuda-graph", or a user's kernel by its name
   double speedup = 0;            // t_incumbent / t_candidate
@@ -19,11 +19,11 @@ struct Comparison {
   bool clears = false;               // its low end reaches 1 + margin
 };
 
-/// How one attempt did.
-struct Standing {
+/// Whether one candidate is promoted, and why.
+struct CandidateDecision {
   std::string name;
   bool promoted = false;
-  std::string why;   // in words, also of a promotion
+  std::string why;   // of a promotion too
   double score = 0;  // geometric mean over the shapes of the speed-up against eager, low ends
   std::vector<Comparison> comparisons;
   std::vector<std::string> unmeasured;  // "max-autotune on get_inputs: WHY": no incumbents
@@ -31,8 +31,8 @@ struct Standing {
 
 /// Indices refer to the candidates.
 struct Promotion {
-  std::vector<Standing> standings;  // one for each candidate, in their order
-  std::optional<size_t> winner;     // the promoted candidate with the highest score
+  std::vector<CandidateDecision> decisions;  // one for each candidate, in their order
+  std::optional<size_t> winner;              // the promoted candidate with the highest score
 };
 
 /// What no candidate was compared with, each line once.

@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // `warpsmith runs list`, `show` and `trajectories`: read runs from disk without disturbing them.
 #include <CLI/CLI.hpp>
-#include <array>
-#include <cstdio>
 #include <filesystem>
 #include <iostream>
 #include <memory>
 
-#include "commands/bench/bench_parts.hpp"
 #include "commands/command.hpp"
-#include "commands/composed_text.hpp"
-#include "commands/option_rules.hpp"
-#include "commands/runs/run_page.hpp"
-#include "commands/runs/run_summary.hpp"
+#include "commands/options.hpp"
+#include "commands/output_text.hpp"
+#include "commands/runs/run_report.hpp"
 #include "commands/runs/trajectory_text.hpp"
 #include "runtime/run/run_listing.hpp"
 #include "runtime/run/trajectory_reader.hpp"
@@ -27,17 +23,10 @@ struct RunsArguments {
   std::string name = "latest";
   bool json = false;
   uint32_t events = 20;
-  TrajectoryChoice choice;
+  TrajectorySelection selection;
   bool best = false, worst = false;
-  uint64_t shown = 0;  // id of one trajectory; 0: a list
+  uint64_t transcript = 0;  // id of one trajectory to show in full; 0: list them
 };
-
-template <class... Args>
-void print(const char* format, Args... args) {
-  std::array<char, 320> text{};
-  (void)std::snprintf(text.data(), text.size(), format, args...);
-  std::cout << text.data();
-}
 
 const char* state_of(const RunListing& run) {
   return run.owner ? "running" : "stopped";
@@ -51,20 +40,23 @@ std::string reward_text(const std::optional<double>& reward) {
 void print_line(const RunListing& run) {
   const std::string name = run.paths.folder.filename().string();
   if (!run.summary && run.summary.error().code == ErrorCode::not_found) {
-    print("%-36s %-10s %s\n", name.c_str(), state_of(run),
-          is_chain(run.paths) ? "chain: its stages are runs in stages/" : "no trajectories");
+    std::cout << formatted(
+        "%-36s %-10s %s\n", name.c_str(), state_of(run),
+        is_chain(run.paths) ? "chain: its stages are runs in stages/" : "no trajectories");
     return;
   }
   if (!run.summary) {
-    print("%-36s unreadable: %s\n", name.c_str(), run.summary.error().message.c_str());
+    std::cout << formatted("%-36s unreadable: %s\n", name.c_str(),
+                           run.summary.error().message.c_str());
     return;
   }
   const RunSummary& s = *run.summary;
   const unsigned long long judged = s.closed + s.stepped;
-  print("%-36s %-10s %7llu %7llu %7llu %7llu %6u %8s %8s\n", name.c_str(), state_of(run),
-        static_cast<unsigned long long>(s.admitted), static_cast<unsigned long long>(s.trained),
-        judged, static_cast<unsigned long long>(s.open), s.last_step,
-        reward_text(s.reward_first).c_str(), reward_text(s.reward_last).c_str());
+  std::cout << formatted("%-36s %-10s %7llu %7llu %7llu %7llu %6u %8s %8s\n", name.c_str(),
+                         state_of(run), static_cast<unsigned long long>(s.admitted),
+                         static_cast<unsigned long long>(s.trained), judged,
+                         static_cast<unsigned long long>(s.open), s.last_step,
+                         reward_text(s.reward_first).c_str(), reward_text(s.reward_last).c_str());
 }
 
 ExitCode list(const RunsArguments& args) {
@@ -80,8 +72,8 @@ ExitCode list(const RunsArguments& args) {
     std::cout << listing_json(*runs) << '\n';
     return ExitCode::success;
   }
-  print("%-36s %-10s %7s %7s %7s %7s %6s %8s %8s\n", "run", "state", "admit", "train", "judged",
-        "open", "step", "reward", "..last");
+  std::cout << formatted("%-36s %-10s %7s %7s %7s %7s %6s %8s %8s\n", "run", "state", "admit",
+                         "train", "judged", "open", "step", "reward", "..last");
   for (const RunListing& run : *runs) print_line(run);
   return ExitCode::success;
 }
@@ -108,14 +100,14 @@ ExitCode show(const RunsArguments& args) {
   return ExitCode::success;
 }
 
-ExitCode show_whole(TrajectoryReader& reader, TrajectoryId id) {
+ExitCode show_transcript(TrajectoryReader& reader, TrajectoryId id) {
   const auto text = text_model_of_run(reader.paths());
   if (!text) return report(text.error());
   const auto trajectory = reader.load(id);
   if (!trajectory) return report(trajectory.error());
   const auto verdicts = reader.verdicts(id);
   if (!verdicts) return report(verdicts.error());
-  std::cout << whole_text(*trajectory, *verdicts, *text);
+  std::cout << transcript(*trajectory, *verdicts, *text);
   return ExitCode::success;
 }
 
@@ -124,16 +116,17 @@ ExitCode trajectories(const RunsArguments& args) {
   if (!paths) return report(paths.error());
   auto reader = TrajectoryReader::open(*paths);
   if (!reader) return report(reader.error());
-  if (args.shown > 0) return show_whole(*reader, args.shown);
+  if (args.transcript > 0) return show_transcript(*reader, args.transcript);
   const auto rows = reader->closed();
   if (!rows) return report(rows.error());
-  TrajectoryChoice choice = args.choice;
-  if (args.best) choice.order = TrajectoryChoice::Order::best;
-  if (args.worst) choice.order = TrajectoryChoice::Order::worst;
-  const auto listed = chosen(*rows, choice);
-  if (listed.empty() && !choice.task.empty()) {
-    return report({ErrorCode::not_found, "--task " + choice.task + ": " + paths->folder.string() +
-                                             " has no closed trajectory of it"});
+  TrajectorySelection selection = args.selection;
+  if (args.best) selection.order = TrajectorySelection::Order::best;
+  if (args.worst) selection.order = TrajectorySelection::Order::worst;
+  const auto listed = selected(*rows, selection);
+  if (listed.empty() && !selection.task.empty()) {
+    return report({ErrorCode::not_found, "--task " + selection.task + ": " +
+                                             paths->folder.string() +
+                                             " has no closed trajectory of this task"});
   }
   std::cout << list_text(listed);
   return ExitCode::success;
@@ -143,13 +136,13 @@ void add_trajectory_options(CLI::App& app, const std::shared_ptr<RunsArguments>&
   app.add_option("RUN", args->name,
                  "Its name, its folder (of a chain's stage: CHAIN/stages/N-NAME), or \"latest\"")
       ->capture_default_str();
-  app.add_flag("--best", args->best, "Highest rewards first, not the newest ones");
+  app.add_flag("--best", args->best, "Highest rewards first, instead of the newest");
   app.add_flag("--worst", args->worst, "Lowest rewards first");
-  app.add_option("--task", args->choice.task, "Only those of this task")->type_name("ID");
-  app.add_option("--limit", args->choice.limit, "How many")
+  app.add_option("--task", args->selection.task, "Only trajectories of this task")->type_name("ID");
+  app.add_option("--limit", args->selection.limit, "How many")
       ->capture_default_str()
       ->check(CLI::Range(1, 1'000'000));
-  app.add_option("--show", args->shown, "One of them turn by turn, with its verdicts")
+  app.add_option("--show", args->transcript, "Show one trajectory turn by turn, with its verdicts")
       ->type_name("ID")
       ->check(CLI::PositiveNumber);
 }

@@ -2,22 +2,12 @@
 #include "commands/runs/trajectory_text.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <functional>
 
-#include "commands/bench/bench_parts.hpp"
-#include "commands/terminal_text.hpp"
+#include "commands/output_text.hpp"
 
 namespace warpsmith::commands {
 namespace {
-
-template <class... Args>
-std::string formatted(const char* format, Args... args) {
-  std::array<char, 256> text{};
-  (void)std::snprintf(text.data(), text.size(), format, args...);
-  return text.data();
-}
 
 std::string speedup_text(const std::optional<double>& speedup) {
   return speedup ? fixed(*speedup, 2) : "-";
@@ -56,16 +46,17 @@ std::string verdict_lines(std::span<const VerdictRow> verdicts, uint32_t turn) {
   return lines;
 }
 
-bool said_nothing(const Segment& segment) {
+bool samples_nothing(const Segment& segment) {
   return std::ranges::find(segment.action_mask, uint8_t{1}) == segment.action_mask.end();
 }
 
 std::string turn_lines(const Segment& segment, std::span<const VerdictRow> verdicts,
                        const TextModel& text) {
   const std::string number = std::to_string(segment.number + 1);
-  const std::string given = part_of(segment, false, text);
-  const std::string said = block("turn " + number + ": sampled", part_of(segment, true, text));
-  if (given.size() > 0 && said_nothing(segment)) return block("context after a summary", given);
+  const std::string context = part_of(segment, false, text);
+  const std::string sampled = block("turn " + number + ": sampled", part_of(segment, true, text));
+  if (context.size() > 0 && samples_nothing(segment))
+    return block("context after a summary", context);
   const std::string judged = verdict_lines(verdicts, segment.number);
   // Segment 0 begins with the prompt; later ones end with what answers the turn.
   if (segment.number == 0) {
@@ -73,25 +64,28 @@ std::string turn_lines(const Segment& segment, std::span<const VerdictRow> verdi
     const auto length = static_cast<size_t>(first - segment.action_mask.begin());
     const std::span<const int32_t> all{segment.tokens};
     const std::string prompt = text.tokenizer->decode(all.first(length));
-    const std::string rest = given.substr(std::min(prompt.size(), given.size()));
-    return block("prompt", prompt) + said + judged + (rest.empty() ? "" : block("results", rest));
+    const std::string rest = context.substr(std::min(prompt.size(), context.size()));
+    return block("prompt", prompt) + sampled + judged +
+           (rest.empty() ? "" : block("results", rest));
   }
-  return said + judged + (given.empty() ? "" : block("results", given));
+  return sampled + judged + (context.empty() ? "" : block("results", context));
 }
 
 }  // namespace
 
-std::vector<TrajectoryRow> chosen(std::vector<TrajectoryRow> rows, const TrajectoryChoice& choice) {
-  using Order = TrajectoryChoice::Order;
-  if (!choice.task.empty()) {
-    std::erase_if(rows, [&](const TrajectoryRow& row) { return row.task_id != choice.task; });
+std::vector<TrajectoryRow> selected(std::vector<TrajectoryRow> rows,
+                                    const TrajectorySelection& selection) {
+  using Order = TrajectorySelection::Order;
+  if (!selection.task.empty()) {
+    std::erase_if(rows, [&](const TrajectoryRow& row) { return row.task_id != selection.task; });
   }
   const auto reward = [](const TrajectoryRow& row) { return row.outcome->reward; };
-  if (choice.order == Order::best) std::ranges::stable_sort(rows, std::ranges::greater{}, reward);
-  if (choice.order == Order::worst) std::ranges::stable_sort(rows, std::ranges::less{}, reward);
-  if (rows.size() <= choice.limit) return rows;
-  const auto limit = static_cast<std::ptrdiff_t>(choice.limit);
-  if (choice.order == Order::admission) {
+  if (selection.order == Order::best)
+    std::ranges::stable_sort(rows, std::ranges::greater{}, reward);
+  if (selection.order == Order::worst) std::ranges::stable_sort(rows, std::ranges::less{}, reward);
+  if (rows.size() <= selection.limit) return rows;
+  const auto limit = static_cast<std::ptrdiff_t>(selection.limit);
+  if (selection.order == Order::admission) {
     rows.erase(rows.begin(), rows.end() - limit);
   } else {
     rows.erase(rows.begin() + limit, rows.end());
@@ -107,7 +101,7 @@ std::string list_text(std::span<const TrajectoryRow> rows) {
   return for_terminal(text);
 }
 
-std::string whole_text(const Trajectory& trajectory, std::span<const VerdictRow> verdicts,
+std::string transcript(const Trajectory& trajectory, std::span<const VerdictRow> verdicts,
                        const TextModel& text) {
   const Outcome& o = trajectory.outcome;
   std::string out =

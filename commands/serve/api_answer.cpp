@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "commands/serve/tool_text.hpp"
+#include "commands/serve/served_text.hpp"
 #include "policy/text/unicode.hpp"
 #include "runtime/json_text.hpp"
 

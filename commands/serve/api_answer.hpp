@@ -36,7 +36,7 @@ std::string answer_body(const AnswerHead& head, const AnswerRules& rules,
 
 /// The first chunk of a chat's choice, which names the role.
 std::string role_chunk(const AnswerHead& head, const AnswerRules& rules, size_t choice);
-/// A chunk of a stream. A delta with calls or an end gets its end in a chunk of its own: see
+/// A chunk of a stream. A delta with calls or an end gets its end in a separate chunk: see
 /// `end_chunk`.
 std::string delta_chunk(const AnswerHead& head, const AnswerRules& rules, size_t choice,
                         const ChoiceDelta& delta);

@@ -12,8 +12,8 @@
 
 #include "commands/serve/api_error.hpp"
 #include "policy/generate/engine/sampling.hpp"
-#include "policy/text/chat_turns.hpp"
-#include "runtime/parsed_call.hpp"
+#include "policy/text/chat_format.hpp"
+#include "runtime/model_turn.hpp"
 
 namespace warpsmith::commands {
 
@@ -23,7 +23,7 @@ enum class Endpoint : uint8_t { chat, completions };
 struct ApiTool {
   std::string name;
   std::string schema;                        // JSON, as the client wrote it
-  std::map<std::string, std::string> types;  // parameter → JSON type, where the schema names one
+  std::map<std::string, std::string> types;  // parameter → JSON type, if the schema names one
 };
 
 /// A prompt of /v1/completions: text or tokens.

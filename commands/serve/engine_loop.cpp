@@ -10,20 +10,48 @@ namespace warpsmith::commands {
 using namespace actors;
 namespace {
 
-constexpr std::chrono::milliseconds idle_look{200};  // an idle loop shows this often that it lives
-constexpr std::chrono::milliseconds drain_look{20};
-constexpr std::chrono::milliseconds measured_look{5};  // whether a measurement is over
-constexpr std::chrono::minutes patience{10};           // for one before the engine is made
+constexpr std::chrono::milliseconds idle_poll{200};  // an idle loop updates its status this often
+constexpr std::chrono::milliseconds drain_poll{20};
+constexpr std::chrono::milliseconds share_poll{5};  // while a measurement holds the GPU
+constexpr std::chrono::minutes share_timeout{10};   // before the engine is made
 
 }  // namespace
+
+std::vector<ChannelToken> TokenChannel::take(Deadline deadline) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_until(lock, deadline.at(),
+                      [this] { return !tokens_.empty() || failure_.has_value(); });
+  return std::exchange(tokens_, {});
+}
+
+std::optional<Error> TokenChannel::failure() const {
+  const std::lock_guard lock(mutex_);
+  return failure_;
+}
+
+void TokenChannel::push(const ChannelToken& token) {
+  {
+    const std::lock_guard lock(mutex_);
+    tokens_.push_back(token);
+  }
+  changed_.notify_one();
+}
+
+void TokenChannel::fail_with(Error error) {
+  {
+    const std::lock_guard lock(mutex_);
+    failure_ = std::move(error);
+  }
+  changed_.notify_one();
+}
 
 Result<std::unique_ptr<EngineLoop>> EngineLoop::start(EngineMaker make, LoopLimits limits,
                                                       SharedGpu shared) {
   std::unique_ptr<EngineLoop> loop(new EngineLoop(limits, std::move(shared)));
   loop->thread_ = std::thread([&self = *loop, make = std::move(make)] { self.run(make); });
   std::unique_lock lock(loop->mutex_);
-  // The maker reads gigabytes and has no deadline of its own; Ctrl-C twice ends the process.
-  while (!loop->changed_.wait_for(lock, idle_look, [&] { return loop->ready_; })) {
+  // The maker reads gigabytes and has no deadline; Ctrl-C twice ends the process.
+  while (!loop->changed_.wait_for(lock, idle_poll, [&] { return loop->ready_; })) {
   }
   if (!loop->started_) return tl::unexpected(loop->started_.error());
   lock.unlock();
@@ -41,7 +69,7 @@ Result<std::shared_ptr<TokenChannel>> EngineLoop::submit(
     const std::lock_guard lock(mutex_);
     if (closed_) return fail(ErrorCode::infrastructure, "the server stops");
     if (!status_.failure.empty()) return fail(ErrorCode::infrastructure, status_.failure);
-    forget_cancelled();
+    remove_cancelled();
     const int64_t held = status_.running + std::ssize(waiting_);
     if (held + std::ssize(sequences) > limits_.sessions + limits_.queue) {
       return fail(ErrorCode::capacity,
@@ -66,7 +94,7 @@ bool EngineLoop::drained(Deadline deadline) {
   const auto is_empty = [this] {
     return (status_.running == 0 && waiting_.empty()) || !status_.failure.empty();
   };
-  while (!is_empty() && !deadline.passed()) changed_.wait_for(lock, drain_look);
+  while (!is_empty() && !deadline.passed()) changed_.wait_for(lock, drain_poll);
   return is_empty();
 }
 
@@ -83,15 +111,15 @@ LoopStatus EngineLoop::status() const {
   const std::lock_guard lock(mutex_);
   LoopStatus status = status_;
   status.waiting = std::ssize(waiting_);
-  status.stuck = SteadyClock::now() - beat_ > limits_.step_budget;
+  status.stuck = SteadyClock::now() - last_step_ > limits_.step_budget;
   return status;
 }
 
-/// The thread. An exception means a broken device: every request fails, and so do later ones.
+/// The thread's function. An exception means a broken device: all requests fail, later ones too.
 void EngineLoop::run(const EngineMaker& make) {
   try {
     if (!open_engine(make)) return;
-    go_on();
+    run_steps();
     fail_all({ErrorCode::infrastructure, "the server stops"});
   } catch (const std::exception& error) {
     fail_all({ErrorCode::infrastructure, std::string("the engine failed: ") + error.what()});
@@ -99,11 +127,11 @@ void EngineLoop::run(const EngineMaker& make) {
   engine_.reset();
 }
 
-/// The weights are copied to the GPU here, too.
-Result<std::unique_ptr<policy::Engine>> EngineLoop::make_in_turn(const EngineMaker& make) {
+/// The weights are copied to the GPU here.
+Result<std::unique_ptr<policy::Engine>> EngineLoop::make_engine(const EngineMaker& make) {
   try {
     share_ = open_share(shared_);
-    const ShareTurn turn{share_, patience};
+    const ShareHold turn{share_, share_timeout};
     return make();
   } catch (const ActorFailure& failure) {
     return fail("engine on a GPU", failure.error());
@@ -113,22 +141,22 @@ Result<std::unique_ptr<policy::Engine>> EngineLoop::make_in_turn(const EngineMak
 bool EngineLoop::open_engine(const EngineMaker& make) {
   Result<std::unique_ptr<policy::Engine>> made = fail(ErrorCode::infrastructure, "no engine");
   try {
-    made = make_in_turn(make);
+    made = make_engine(make);
   } catch (const std::exception& error) {
     made = fail(ErrorCode::infrastructure, error.what());
   }
   if (made) engine_ = std::move(*made);
   const std::lock_guard lock(mutex_);
   if (!made) started_ = tl::unexpected(made.error());
-  beat_ = SteadyClock::now();
+  last_step_ = SteadyClock::now();
   ready_ = true;
   changed_.notify_all();
   return started_.has_value();
 }
 
-void EngineLoop::go_on() {
+void EngineLoop::run_steps() {
   while (true) {
-    for (take_sequences(); !taken_.empty(); taken_.pop_front()) admit(taken_.front());
+    for (dequeue(); !dequeued_.empty(); dequeued_.pop_front()) admit(dequeued_.front());
     {
       const std::lock_guard lock(mutex_);
       if (stopping_) return;
@@ -138,53 +166,55 @@ void EngineLoop::go_on() {
   }
 }
 
-/// Without a share it waits a little, and the loop shows that it lives.
+/// Without a share the loop waits a little and updates its status.
 void EngineLoop::step() {
   const bool works = engine_->has_work();
-  const bool may = !works || has_share();
+  const bool may = !works || acquire_share();
   if (works && may) {
-    for (const policy::EngineOutput& output : engine_->step()) pass_on(output);
+    for (const policy::EngineOutput& output : engine_->step()) deliver(output);
   }
-  if (!engine_->has_work()) give_share_back();
+  if (!engine_->has_work()) release_share();
   publish(works && may);
-  if (!may) std::this_thread::sleep_for(measured_look);
+  if (!may) std::this_thread::sleep_for(share_poll);
 }
 
-/// Whether the device may be used for a step.
-bool EngineLoop::has_share() {
+/// True if the device may be used for a step.
+bool EngineLoop::acquire_share() {
   if (!share_) return true;
-  if (share_->is_held() && share_->is_wanted()) give_share_back();
+  if (share_->is_held() && share_->is_wanted()) release_share();
   return share_->try_hold();
 }
 
-void EngineLoop::give_share_back() {
+void EngineLoop::release_share() {
   if (!share_) return;
   if (share_->is_held()) {
-    for (const policy::EngineOutput& output : engine_->settle()) pass_on(output);
+    for (const policy::EngineOutput& output : engine_->settle()) deliver(output);
   }
   share_->give_back();
 }
 
-/// Frees the places of clients that have left. With the lock held.
-void EngineLoop::forget_cancelled() {
+/// Removes waiting sequences of clients that have left. Requires the lock.
+void EngineLoop::remove_cancelled() {
   std::erase_if(waiting_, [](const Waiting& one) { return one.channel->cancelled(one.sequence); });
 }
 
-/// Takes what has a slot from the queue. Waits if there is nothing to do.
-void EngineLoop::take_sequences() {
+/// Takes as many sequences from the queue as the engine has free slots. Waits if there is nothing
+/// to do.
+void EngineLoop::dequeue() {
   std::unique_lock lock(mutex_);
   if (!engine_->has_work()) {
-    changed_.wait_for(lock, idle_look, [this] { return stopping_ || !waiting_.empty(); });
+    changed_.wait_for(lock, idle_poll, [this] { return stopping_ || !waiting_.empty(); });
   }
-  forget_cancelled();
-  while (!waiting_.empty() && taken_.size() < engine_->free_slots()) {
-    taken_.push_back(std::move(waiting_.front()));
+  remove_cancelled();
+  while (!waiting_.empty() && dequeued_.size() < engine_->free_slots()) {
+    dequeued_.push_back(std::move(waiting_.front()));
     waiting_.pop_front();
   }
-  status_.running += std::ssize(taken_);
+  status_.running += std::ssize(dequeued_);
 }
 
-/// `waiting` keeps its channel until the engine has it: an engine that throws fails it.
+/// `waiting` keeps its channel until the engine has accepted it, so that `fail_all` finds the
+/// channel if the engine throws.
 void EngineLoop::admit(Waiting& waiting) {
   if (waiting.channel->cancelled(waiting.sequence)) return;
   const policy::SessionId session = next_session_++;
@@ -203,7 +233,7 @@ void EngineLoop::drop_cancelled() {
   });
 }
 
-void EngineLoop::pass_on(const policy::EngineOutput& output) {
+void EngineLoop::deliver(const policy::EngineOutput& output) {
   const auto found = running_.find(output.session);
   if (found == running_.end()) return;
   for (size_t i = 0; i < output.tokens.size(); ++i) {
@@ -222,10 +252,10 @@ void EngineLoop::publish(bool stepped) {
   status_.running = std::ssize(running_);
   status_.engine = engine_->stats();
   if (stepped) ++status_.steps;
-  beat_ = SteadyClock::now();
+  last_step_ = SteadyClock::now();
 }
 
-/// The status tells first, so that a reader of a failed channel finds the loop failed too.
+/// Sets the status first, so that a reader of a failed channel finds the loop failed too.
 void EngineLoop::fail_all(const Error& error) {
   std::deque<Waiting> waiting;
   {
@@ -237,8 +267,8 @@ void EngineLoop::fail_all(const Error& error) {
   }
   for (const auto& [session, running] : running_) running.channel->fail_with(error);
   for (const Waiting& one : waiting) one.channel->fail_with(error);
-  for (const Waiting& one : taken_) one.channel->fail_with(error);
-  taken_.clear();
+  for (const Waiting& one : dequeued_) one.channel->fail_with(error);
+  dequeued_.clear();
   running_.clear();
 }
 

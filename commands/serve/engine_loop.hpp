@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // One thread that owns an inference engine and steps it. Other threads submit sequences through a
-// bounded queue and read their tokens from channels. On a GPU it computes while it holds a share of
-// it, which it gives back between two steps when a measurement wants the GPU.
+// bounded queue and read their tokens from channels. On a GPU the thread computes while it holds a
+// share of the GPU, which it releases between two steps when a measurement needs the GPU.
 #pragma once
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
@@ -17,13 +18,50 @@
 #include <vector>
 
 #include "actors/base/gpu_share.hpp"
-#include "commands/serve/token_channel.hpp"
+#include "commands/serve/choice_text.hpp"
 #include "policy/generate/engine/engine.hpp"
+#include "runtime/clock.hpp"
+#include "runtime/result.hpp"
 
 namespace warpsmith::commands {
 using namespace actors;
 
-/// Makes an engine with its weights; called on the loop's thread, which also destroys it.
+/// A token of one of the request's sequences.
+struct ChannelToken {
+  size_t sequence = 0;
+  AnswerToken token;
+};
+
+/// The sampled tokens of one HTTP request, from the engine's thread to the request's. Unbounded but
+/// for the tokens that the request may sample, because a slow client must not stop the engine.
+/// Thread-safe.
+class TokenChannel {
+ public:
+  explicit TokenChannel(size_t sequences) : cancelled_(sequences) {}
+
+  /// Waits until there are tokens, the channel failed, or the deadline passed. Returns all tokens.
+  std::vector<ChannelToken> take(Deadline deadline);
+  /// Why no more tokens will come, once all have been taken.
+  std::optional<Error> failure() const;
+  /// The reader needs no more tokens of a sequence: the engine drops it.
+  void cancel(size_t sequence) { cancelled_.at(sequence) = true; }
+  void cancel_all() {
+    for (auto& cancelled : cancelled_) cancelled = true;
+  }
+  bool cancelled(size_t sequence) const { return cancelled_.at(sequence); }
+
+  void push(const ChannelToken& token);
+  void fail_with(Error error);
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<ChannelToken> tokens_;
+  std::optional<Error> failure_;
+  std::vector<std::atomic<bool>> cancelled_;  // by sequence
+};
+
+/// Makes an engine with its weights. The loop's thread calls it and later destroys the engine.
 using EngineMaker = std::function<Result<std::unique_ptr<policy::Engine>>()>;
 
 struct LoopLimits {
@@ -81,16 +119,16 @@ class EngineLoop {
 
   void run(const EngineMaker& make);
   bool open_engine(const EngineMaker& make);
-  Result<std::unique_ptr<policy::Engine>> make_in_turn(const EngineMaker& make);
-  void go_on();
+  Result<std::unique_ptr<policy::Engine>> make_engine(const EngineMaker& make);
+  void run_steps();
   void step();
-  bool has_share();
-  void give_share_back();
-  void forget_cancelled();
-  void take_sequences();
+  bool acquire_share();
+  void release_share();
+  void remove_cancelled();
+  void dequeue();
   void admit(Waiting& waiting);
   void drop_cancelled();
-  void pass_on(const policy::EngineOutput& output);
+  void deliver(const policy::EngineOutput& output);
   void publish(bool stepped);
   void fail_all(const Error& error);
 
@@ -102,11 +140,11 @@ class EngineLoop {
   LoopStatus status_;
   Result<void> started_;
   bool ready_ = false, closed_ = false, stopping_ = false;
-  SteadyClock::time_point beat_ = SteadyClock::now();  // when the last step ended
+  SteadyClock::time_point last_step_ = SteadyClock::now();  // when the last step ended
 
-  std::unique_ptr<policy::Engine> engine_;  // of the thread alone, and so are these
+  std::unique_ptr<policy::Engine> engine_;  // from here on: used by the thread only
   std::optional<DeviceShare> share_;
-  std::deque<Waiting> taken_;  // from the queue, not yet in the engine
+  std::deque<Waiting> dequeued_;  // from the queue, not yet in the engine
   std::map<policy::SessionId, Running> running_;
   policy::SessionId next_session_ = 1;
   std::thread thread_;

@@ -72,14 +72,13 @@ Generation::Generation(ApiRequest request, const ServedText& text,
 
 ApiResult<std::unique_ptr<Generation>> Generation::start(ApiRequest request, const ServedText& text,
                                                          EngineLoop& loop) {
-  const auto prompts = prompt_tokens(request, text);
-  if (!prompts) return tl::unexpected(prompts.error());
-  std::unique_ptr<Generation> generation(new Generation(std::move(request), text, *prompts));
+  TRY(const auto prompts, prompt_tokens(request, text));
+  std::unique_ptr<Generation> generation(new Generation(std::move(request), text, prompts));
   if (std::ssize(generation->choices_) > loop.sessions()) {
     return refuse_parameter("n", "expected at most " + std::to_string(loop.sessions()) +
                                      " answers of one request, over all its prompts");
   }
-  auto channel = loop.submit(sequences_of(generation->request_, text, *prompts));
+  auto channel = loop.submit(sequences_of(generation->request_, text, prompts));
   if (!channel) return tl::unexpected(answer_to(channel.error()));
   generation->channel_ = std::move(*channel);
   return generation;

@@ -27,7 +27,7 @@ class Generation {
   ApiResult<bool> advance(Deadline deadline);
 
   const ApiRequest& request() const { return request_; }
-  /// One per prompt and choice, the choices of a prompt side by side.
+  /// One per prompt and choice; the choices of a prompt are adjacent.
   std::vector<std::unique_ptr<ChoiceText>>& choices() { return choices_; }
   bool ended() const;
   Usage usage() const;

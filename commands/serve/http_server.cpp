@@ -3,16 +3,25 @@
 
 #include <arpa/inet.h>
 #include <httplib.h>
+#include <netdb.h>
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <cerrno>
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <filesystem>
+#include <functional>
+#include <mutex>
+#include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "commands/serve/api_error.hpp"
-#include "commands/serve/bounded_queue.hpp"
-#include "commands/serve/connection.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/log.hpp"
 
@@ -21,7 +30,128 @@ namespace {
 
 constexpr int backlog = 1024;  // connections that the kernel accepts before this program does
 constexpr size_t requests_per_connection = 100'000;
-constexpr std::chrono::seconds start_patience{10};
+constexpr std::chrono::seconds start_timeout{10};
+
+// --- the threads that answer connections
+
+thread_local bool is_refusing = false;  // on the thread that only refuses
+
+/// The threads that answer connections, and a bounded queue of those that wait for one. Beyond
+/// `waiting` connections, further ones go to one thread that only refuses. Once as many wait for
+/// that thread, the server accepts none: the kernel then holds and refuses connections.
+class BoundedQueue : public httplib::TaskQueue {
+ public:
+  BoundedQueue(size_t threads, size_t waiting) : waiting_(std::max<size_t>(waiting, 1)) {
+    for (size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { work(served_); });
+    threads_.emplace_back([this] {
+      is_refusing = true;
+      work(refused_);
+    });
+  }
+  ~BoundedQueue() override { end(); }
+  BoundedQueue(const BoundedQueue&) = delete;
+  BoundedQueue& operator=(const BoundedQueue&) = delete;
+
+  void enqueue(std::function<void()> task) override {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return has_room(served_) || has_room(refused_); });
+    (has_room(served_) ? served_ : refused_).push_back(std::move(task));
+    changed_.notify_all();
+  }
+  /// Waits for what is queued, as the library's own pool does.
+  void shutdown() override { end(); }
+
+ private:
+  using Tasks = std::deque<std::function<void()>>;
+
+  bool has_room(const Tasks& tasks) const { return tasks.size() < waiting_; }
+
+  void work(Tasks& from) {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      changed_.wait(lock, [&] { return ended_ || !from.empty(); });
+      if (from.empty()) return;
+      const std::function<void()> task = std::move(from.front());
+      from.pop_front();
+      changed_.notify_all();
+      lock.unlock();
+      task();
+      lock.lock();
+    }
+  }
+
+  void end() {
+    {
+      const std::scoped_lock lock(mutex_);
+      ended_ = true;
+    }
+    changed_.notify_all();
+    threads_.clear();
+  }
+
+  const size_t waiting_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  Tasks served_, refused_;
+  bool ended_ = false;
+  std::vector<std::jthread> threads_;
+};
+
+// --- whether the client of a request is still connected, before anything is written to it
+
+/// One end of a connection, with the address as the library writes it.
+struct SocketAddress {
+  std::string address;
+  int port = -1;
+
+  bool operator==(const SocketAddress&) const = default;
+};
+
+using AddressCall = int(int, sockaddr*, socklen_t*);
+
+/// An empty address if `socket` is not a connection.
+SocketAddress address_of(int socket, AddressCall* call) {
+  sockaddr_storage storage{};
+  auto* const name = reinterpret_cast<sockaddr*>(&storage);
+  socklen_t size = sizeof storage;
+  std::array<char, NI_MAXHOST> address{};
+  std::array<char, NI_MAXSERV> port{};
+  if (call(socket, name, &size) != 0) return {};
+  if (::getnameinfo(name, size, address.data(), address.size(), port.data(), port.size(),
+                    NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+    return {};
+  }
+  return {address.data(), std::atoi(port.data())};
+}
+
+/// -1 if there is none: a client that resets its connection leaves a socket without a peer.
+int socket_between(const SocketAddress& here, const SocketAddress& there) {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    const int socket = std::stoi(entry.path().filename().string());
+    if (address_of(socket, ::getpeername) == there && address_of(socket, ::getsockname) == here) {
+      return socket;
+    }
+  }
+  return -1;
+}
+
+bool is_open(int socket) {
+  char byte = 0;
+  const ssize_t got = ::recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
+/// Asks the connection of a request that is being answered. The library does not expose the
+/// socket, so the first call searches those of the process.
+std::function<bool()> connection_of(const httplib::Request& request) {
+  return [here = SocketAddress{request.local_addr, request.local_port},
+          there = SocketAddress{request.remote_addr, request.remote_port}, socket = -1]() mutable {
+    if (socket < 0) socket = socket_between(here, there);
+    return socket >= 0 && is_open(socket);
+  };
+}
+
+// --- requests and responses
 
 std::string lower(std::string text) {
   std::ranges::transform(text, text.begin(),
@@ -101,23 +231,12 @@ void answer_error(httplib::Response& to) {
   refuse(to, {.status = status, .message = "HTTP: " + std::to_string(status)});
 }
 
-}  // namespace
-
-struct HttpServer::State {
-  httplib::Server server;
-  int listening = -1;  // the library's socket, known from its options
-  int port = 0;
-  std::thread thread;
-};
-
-namespace {
-
 void configure(httplib::Server& server, const HttpOptions& options, int& listening) {
   server.new_task_queue = [threads = options.threads, waiting = options.waiting] {
-    return make_bounded_queue(threads, waiting);
+    return new BoundedQueue(threads, waiting);  // the library owns it
   };
   server.set_pre_routing_handler([](const httplib::Request& /*from*/, httplib::Response& to) {
-    if (!is_refusing()) return httplib::Server::HandlerResponse::Unhandled;
+    if (!is_refusing) return httplib::Server::HandlerResponse::Unhandled;
     to.set_header("Connection", "close");  // a body is not read
     refuse(to, {.status = 429,
                 .message = "too many connections wait for a thread; try again later",
@@ -167,6 +286,13 @@ void add_routes(httplib::Server& server, const HttpOptions& options, const HttpH
 
 }  // namespace
 
+struct HttpServer::State {
+  httplib::Server server;
+  int listening = -1;  // the library's socket, known from its options
+  int port = 0;
+  std::thread thread;
+};
+
 Result<HttpServer> HttpServer::listen(const HttpOptions& options, const HttpHandler& handler) {
   auto state = std::make_unique<State>();
   configure(state->server, options, state->listening);
@@ -181,7 +307,7 @@ Result<HttpServer> HttpServer::listen(const HttpOptions& options, const HttpHand
   }
   (void)::listen(state->listening, backlog);  // the library's own is 5
   state->thread = std::thread([&server = state->server] { server.listen_after_bind(); });
-  const Deadline deadline = Deadline::after(start_patience);
+  const Deadline deadline = Deadline::after(start_timeout);
   while (!state->server.is_running() && !deadline.passed()) {
     std::this_thread::sleep_for(std::chrono::milliseconds{1});
   }

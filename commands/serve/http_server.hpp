@@ -22,7 +22,7 @@ struct ServedRequest {
   std::function<bool()> is_open;               // whether the client is still there
 };
 
-/// Where a body goes that is written bit by bit.
+/// The destination of a body that is written piece by piece.
 struct HttpStream {
   std::function<bool(std::string_view)> write;  // false once the client is gone
   std::function<bool()> is_open;                // asks the connection, without writing

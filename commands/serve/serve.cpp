@@ -21,9 +21,9 @@ const char* const footer =
     "  warpsmith serve configs/policy/tiny\n"
     "  curl http://127.0.0.1:8000/v1/completions -H 'Content-Type: application/json' \\\n"
     "    -d '{\"model\": \"tiny\", \"prompt\": \"Hello\"}'\n"
-    "A parameter that would change the answer and is not supported is refused by name. An equal\n"
-    "\"seed\" gives an equal answer on a CPU, whatever else runs.\n"
-    "Ctrl-C: new requests are answered 503; answers under way get --grace seconds.\n"
+    "A parameter that would change the answer and is not supported is refused by name. The same\n"
+    "\"seed\" produces the same answer on a CPU, whatever else runs.\n"
+    "Ctrl-C: new requests are answered 503; answers in progress get --grace seconds.\n"
     "Exit codes: 0 stopped, 2 bad input, 3 the engine failed, 130 answers were cut off.";
 
 struct ServeArguments {
@@ -65,17 +65,15 @@ Result<std::string> token_of(const ServeArguments& args) {
 
 /// Checks what does not need the model, and completes the arguments.
 Result<void> complete(ServeArguments& args) {
-  auto gpu = gpu_of(args.device);
-  if (!gpu) return tl::unexpected(gpu.error());
-  args.model.gpu = *gpu;
+  TRY(auto gpu, gpu_of(args.device));
+  args.model.gpu = gpu;
   if (args.model.gpu && !policy::cuda_engine_is_built()) {
     return fail(ErrorCode::unsupported,
                 "--device " + args.device +
                     ": this was built without a CUDA toolkit or without FlashInfer's headers");
   }
-  auto token = token_of(args);
-  if (!token) return tl::unexpected(token.error());
-  args.api.token = std::move(*token);
+  TRY(auto token, token_of(args));
+  args.api.token = std::move(token);
   args.api.request_budget = std::chrono::seconds{args.request_s};
   // Spare threads answer 429, /health and /metrics while every sequence has a connection.
   constexpr int64_t spare = 32;
@@ -86,8 +84,8 @@ Result<void> complete(ServeArguments& args) {
 
 /// Waits for Ctrl-C or a failure; returns the failure.
 std::string serve_until_end(const SignalWait& signals, const EngineLoop& loop) {
-  constexpr std::chrono::milliseconds look{200};
-  while (!signals.wait(look)) {
+  constexpr std::chrono::milliseconds poll_interval{200};
+  while (!signals.wait(poll_interval)) {
     if (auto failure = loop.status().failure; !failure.empty()) return failure;
   }
   return {};
@@ -104,7 +102,7 @@ ExitCode end(EngineLoop& loop, HttpServer& server, const std::string& failure, i
 
 ExitCode serve(ServeArguments args) {
   if (auto fine = complete(args); !fine) return report(fine.error());
-  const SignalWait signals{"stopping: answers under way get " + std::to_string(args.grace_s) +
+  const SignalWait signals{"stopping: answers in progress get " + std::to_string(args.grace_s) +
                            " s; press Ctrl-C again to exit at once"};
   const auto model = load_served_model(args.model);
   if (!model) return report(model.error());
@@ -143,7 +141,7 @@ void add_model_options(CLI::App& app, ServeArguments& args) {
                  "32768)")
       ->check(CLI::Range(2, 1 << 24));
   app.add_option("--cache-tokens", args.model.cache_tokens,
-                 "Tokens whose keys and values are held, over all sequences (default: 65536, or "
+                 "Tokens whose keys and values are kept, over all sequences (default: 65536, or "
                  "one context if that is more)")
       ->check(CLI::Range(int64_t{16}, int64_t{1} << 32U));
 }
@@ -155,7 +153,7 @@ void add_server_options(CLI::App& app, ServeArguments& args) {
       ->check(CLI::Range(0, 65'535));
   app.add_option("--token-env", args.token_variable,
                  "Environment variable with the token that clients must send; required if --host "
-                 "is no loopback address")
+                 "is not a loopback address")
       ->type_name("NAME");
   app.add_option("--max-sessions", args.model.sessions, "Sequences decoded at once")
       ->capture_default_str()
@@ -170,7 +168,7 @@ void add_server_options(CLI::App& app, ServeArguments& args) {
   app.add_option("--request-timeout", args.request_s, "Seconds for one answer")
       ->capture_default_str()
       ->check(CLI::Range(1, 86'400));
-  app.add_option("--grace", args.grace_s, "Seconds that answers under way get at Ctrl-C")
+  app.add_option("--grace", args.grace_s, "Seconds that answers in progress get at Ctrl-C")
       ->capture_default_str()
       ->check(CLI::Range(0, 3'600));
 }

@@ -1,16 +1,137 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/serve/serve_api.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <ctime>
+#include <functional>
 #include <random>
+#include <thread>
 #include <utility>
-
-#include "commands/serve/answer_writer.hpp"
 
 namespace warpsmith::commands {
 namespace {
+
+// --- the answer of one request: whole, or written while it is generated
+
+struct AnswerJob {
+  AnswerHead head;
+  AnswerRules rules;
+  std::shared_ptr<Generation> generation;
+  ServerMetrics* metrics = nullptr;
+  SteadyClock::time_point began;
+  Deadline deadline;
+};
+
+/// How often to check whether the client is still connected.
+constexpr std::chrono::milliseconds client_poll{250};
+
+/// The least time between two events of a stream, so that a step of the engine wakes fewer threads.
+constexpr std::chrono::milliseconds event_gap{10};
+
+ApiError timed_out() {
+  return {.status = 503,
+          .message = "the answer took longer than the server's --request-timeout",
+          .code = "timeout",
+          .type = "server_error"};
+}
+
+ApiResult<bool> advance(AnswerJob& job) {
+  if (job.deadline.passed()) return tl::unexpected(timed_out());
+  const bool had_none = job.generation->usage().completion_tokens == 0;
+  auto more = job.generation->advance(Deadline::after(std::min(client_poll, job.deadline.left())));
+  if (more && *more && had_none) job.metrics->count_first_token(SteadyClock::now() - job.began);
+  return more;
+}
+
+void count_end(const AnswerJob& job) {
+  const Usage usage = job.generation->usage();
+  job.metrics->count_tokens(usage.prompt_tokens, usage.completion_tokens);
+}
+
+void count_cancelled(const AnswerJob& job) {
+  job.metrics->count_cancelled();
+  count_end(job);
+}
+
+bool client_left(const AnswerJob& job) {
+  count_cancelled(job);
+  return false;
+}
+
+/// The events of what came since the last call.
+std::string new_events(const AnswerJob& job) {
+  std::string events;
+  auto& choices = job.generation->choices();
+  for (size_t i = 0; i < choices.size(); ++i) {
+    const ChoiceDelta delta = choices[i]->take();
+    if (!delta.text.empty() || !delta.calls.empty() || !delta.log_probs.empty()) {
+      events += sse_event(delta_chunk(job.head, job.rules, i, delta));
+    }
+    if (delta.finish) events += sse_event(end_chunk(job.head, job.rules, i, *delta.finish));
+  }
+  return events;
+}
+
+std::string first_events(const AnswerJob& job) {
+  std::string events;
+  if (job.head.endpoint != Endpoint::chat) return events;
+  for (size_t i = 0; i < job.generation->choices().size(); ++i) {
+    events += sse_event(role_chunk(job.head, job.rules, i));
+  }
+  return events;
+}
+
+std::string last_events(const AnswerJob& job) {
+  std::string events;
+  if (job.rules.include_usage) {
+    events = sse_event(usage_chunk(job.head, job.generation->usage()));
+  }
+  return events + sse_done;
+}
+
+// The body of a whole answer, at its end: a failure before that is an error with its status.
+// 499, which no client reads, if the client leaves.
+ApiResult<std::string> whole_answer(AnswerJob& job, const std::function<bool()>& is_open) {
+  while (!job.generation->ended()) {
+    const auto more = advance(job);
+    if (!more) {
+      count_end(job);
+      return tl::unexpected(more.error());
+    }
+    if (is_open()) continue;
+    count_cancelled(job);
+    return tl::unexpected(ApiError{.status = 499, .message = "the client left"});
+  }
+  count_end(job);
+  std::vector<ChoiceDelta> deltas;
+  for (const auto& choice : job.generation->choices()) deltas.push_back(choice->take());
+  return answer_body(job.head, job.rules, deltas, job.generation->usage());
+}
+
+// Writes server-sent events as tokens come. An error is the last event.
+bool write_events(AnswerJob& job, const HttpStream& out) {
+  if (const auto first = first_events(job); !first.empty() && !out.write(first)) {
+    return client_left(job);
+  }
+  while (!job.generation->ended()) {
+    const auto more = advance(job);
+    const auto next = SteadyClock::now() + event_gap;
+    if (!more) {
+      count_end(job);
+      return out.write(sse_event(error_body(more.error())));
+    }
+    const std::string events = new_events(job);
+    const bool there = events.empty() ? out.is_open() : out.write(events);
+    if (!there) return client_left(job);
+    if (!job.generation->ended()) std::this_thread::sleep_until(next);
+  }
+  count_end(job);
+  return out.write(last_events(job));
+}
+
+// --- the paths
 
 const std::string models_path = "/v1/models";
 
@@ -39,7 +160,7 @@ std::string header(const ServedRequest& request, const std::string& name) {
   return found == request.headers.end() ? std::string{} : found->second;
 }
 
-/// Compares all bytes, so that the time tells nothing about the token.
+/// Compares all bytes, so that the time reveals nothing about the token.
 bool equal_secrets(const std::string& a, const std::string& b) {
   unsigned char differ = a.size() == b.size() ? 0 : 1;
   for (size_t i = 0; i < a.size(); ++i) {
@@ -140,23 +261,20 @@ HttpResponse ServeApi::generate(Endpoint endpoint, const ServedRequest& request)
 }
 
 ApiResult<HttpResponse> ServeApi::answer(Endpoint endpoint, const ServedRequest& request) {
-  if (auto json = check_content_type(request); !json) return tl::unexpected(json.error());
-  auto parsed = parse_request(endpoint, request.body, text_.syntax);
-  if (!parsed) return tl::unexpected(parsed.error());
-  if (parsed->model != text_.name) {
-    return tl::unexpected(no_such_model(parsed->model, text_.name));
+  TRY_VOID(check_content_type(request));
+  TRY(auto parsed, parse_request(endpoint, request.body, text_.syntax));
+  if (parsed.model != text_.name) {
+    return tl::unexpected(no_such_model(parsed.model, text_.name));
   }
-  const bool streams = parsed->stream;
-  AnswerRules rules{parsed->tools, parsed->log_probs, parsed->include_usage};
-  auto generation = Generation::start(std::move(*parsed), text_, loop_);
-  if (!generation) return tl::unexpected(generation.error());
+  const bool streams = parsed.stream;
+  AnswerRules rules{parsed.tools, parsed.log_probs, parsed.include_usage};
+  TRY(auto generation, Generation::start(std::move(parsed), text_, loop_));
   auto job = std::make_shared<AnswerJob>(
-      AnswerJob{new_head(endpoint), std::move(rules), std::move(*generation), &metrics_,
+      AnswerJob{new_head(endpoint), std::move(rules), std::move(generation), &metrics_,
                 SteadyClock::now(), Deadline::after(options_.request_budget)});
   if (!streams) {
-    auto body = whole_answer(*job, request.is_open);
-    if (!body) return tl::unexpected(std::move(body.error()));
-    return HttpResponse{.body = std::move(*body)};
+    TRY(auto body, whole_answer(*job, request.is_open));
+    return HttpResponse{.body = std::move(body)};
   }
   HttpResponse response{.content_type = "text/event-stream"};
   response.headers["Cache-Control"] = "no-cache";

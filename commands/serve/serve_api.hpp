@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The server's paths: /v1/chat/completions, /v1/completions, /v1/models, /health, /metrics.
+// The server's paths: /v1/chat/completions, /v1/completions, /v1/models, /health, /metrics; and the
+// answers, whole or as a stream of events.
 #pragma once
 
 #include <atomic>
@@ -22,7 +23,7 @@ struct ServeOptions {
   std::chrono::seconds request_budget{3'600};  // from a request to the end of its answer
 };
 
-/// Thread-safe. References must outlive it, and it the answers being written.
+/// Thread-safe. References must outlive it, and it must outlive the answers being written.
 class ServeApi {
  public:
   ServeApi(ServedText text, ServeOptions options, EngineLoop& loop);

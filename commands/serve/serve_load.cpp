@@ -14,7 +14,7 @@
 namespace warpsmith::commands {
 namespace {
 
-constexpr std::chrono::seconds stream_patience{300};  // without a byte
+constexpr std::chrono::seconds stream_timeout{300};  // without a byte
 
 /// One stream's result.
 struct StreamEnd {
@@ -49,7 +49,7 @@ StreamEnd run_stream(const ServeLoad& load, const std::vector<int32_t>& prompt) 
   constexpr size_t tail_bytes = 4096;
   httplib::Client client(load.host, load.port);
   client.set_tcp_nodelay(true);
-  client.set_read_timeout(stream_patience);
+  client.set_read_timeout(stream_timeout);
   StreamEnd end;
   std::string tail;
   const auto began = SteadyClock::now();

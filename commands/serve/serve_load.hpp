@@ -24,8 +24,8 @@ struct ServeLoadReport {
   double first_token_median = 0;  // seconds from a stream's request to its first event
 };
 
-/// Opens all streams at once, each on a connection and a thread of its own, and reads them to their
-/// ends. The first failure of a stream is the error.
+/// Opens all streams at once, each on its own connection and thread, and reads them to their ends.
+/// The first failure of a stream is the error.
 Result<ServeLoadReport> run_serve_load(const ServeLoad& load);
 
 }  // namespace warpsmith::commands

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "actors/run/chat_frame.hpp"
+#include "actors/run/model_text.hpp"
 #include "policy/format/hf_folder.hpp"
 #include "policy/format/tokenizer_json.hpp"
 #include "policy/generate/cpu/cpu_engine.hpp"
 #include "policy/generate/cuda/cuda_engine.hpp"
-#include "policy/model/threads.hpp"
+#include "policy/model/libtorch_runtime.hpp"
 
 namespace warpsmith::commands {
 using namespace actors;
@@ -50,32 +50,29 @@ policy::EngineConfig engine_config(const ServedModelOptions& options,
 
 /// The tokenizer, the chat frame and the stop tokens.
 Result<ServedText> load_text(const ServedModelOptions& options, policy::ModelConfig& model) {
-  auto tokenizer = policy::read_tokenizer(options.folder);
-  if (!tokenizer) return tl::unexpected(std::move(tokenizer.error()));
+  TRY(auto tokenizer, policy::read_tokenizer(options.folder));
   const AgentConfig agent{.chat_template = options.chat_template};
-  auto frame = chat_frame(agent, *tokenizer, options.folder);
+  auto frame = chat_frame(agent, tokenizer, options.folder);
   if (!frame) return fail("--chat-template", std::move(frame.error()));
-  end_turns_by(*frame, *tokenizer, model);
+  end_turns_by(*frame, tokenizer, model);
   ServedText text{.name = name_of(options), .frame = std::move(*frame)};
   text.stop_tokens.assign(model.eos_tokens.begin(), model.eos_tokens.end());
   text.syntax = options.tool_syntax == "xml" ? ToolSyntax::xml : ToolSyntax::hermes;
   text.vocab = static_cast<int32_t>(model.vocab);
-  text.tokenizer = std::make_shared<const policy::Tokenizer>(std::move(*tokenizer));
+  text.tokenizer = std::make_shared<const policy::Tokenizer>(std::move(tokenizer));
   return text;
 }
 
 }  // namespace
 
 Result<ServedModel> load_served_model(const ServedModelOptions& options) {
-  auto loaded = policy::load_hf_model(options.folder);
-  if (!loaded) return tl::unexpected(std::move(loaded.error()));
-  ServedModel model{.config = loaded->config(), .weights = loaded->weights(), .gpu = options.gpu};
-  if (auto fits = check_context(options, model.config); !fits) return tl::unexpected(fits.error());
-  auto text = load_text(options, model.config);
-  if (!text) return tl::unexpected(std::move(text.error()));
-  model.text = std::move(*text);
+  TRY(auto loaded, policy::load_hf_model(options.folder));
+  ServedModel model{.config = loaded.config(), .weights = loaded.weights(), .gpu = options.gpu};
+  TRY_VOID(check_context(options, model.config));
+  TRY(auto text, load_text(options, model.config));
+  model.text = std::move(text);
   model.engine = engine_config(options, model.config);
-  if (auto valid = model.engine.validate(); !valid) return tl::unexpected(valid.error());
+  TRY_VOID(model.engine.validate());
   model.text.context = model.engine.max_session_tokens;
   return model;
 }

@@ -20,7 +20,7 @@ struct ServedModelOptions {
   std::string chat_template = "auto";      // as agent.chat_template
   std::string tool_syntax = "hermes";      // or "xml"
   int64_t context = 0;                     // tokens of a sequence; 0: the model's positions
-  std::string context_from = "--context";  // what the user sets it with
+  std::string context_from = "--context";  // the option or key that sets it
   int64_t cache_tokens = 0;                // keys and values in all; 0: default_cache_tokens
   int64_t sessions = 64;
 };

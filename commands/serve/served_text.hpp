@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a served model reads and writes, and the tokens of a request. Pure.
+// How a served model reads and writes: the tokens of a request, and tool calls between OpenAI's
+// form (arguments are JSON) and the model's syntax (arguments are text). Pure.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "commands/serve/api_request.hpp"
 #include "policy/text/tokenizer.hpp"
+#include "runtime/json_text.hpp"
+#include "runtime/model_turn.hpp"
 
 namespace warpsmith::commands {
 
@@ -25,5 +30,17 @@ struct ServedText {
 /// vocabulary, and prompts that leave no room for an answer (code context_length_exceeded).
 ApiResult<std::vector<std::vector<int32_t>>> prompt_tokens(const ApiRequest& request,
                                                            const ServedText& text);
+
+/// A call as the model's syntax writes it. `arguments` is a JSON object.
+std::string call_text(const std::string& name, const nlohmann::ordered_json& arguments,
+                      ToolSyntax syntax);
+
+/// The arguments of a call as the text of a JSON object. A value is a string if the tool's schema
+/// says so or if its text is not JSON; otherwise it is the JSON value of its text.
+std::string arguments_json(const ParsedCall& call, std::span<const ApiTool> tools);
+
+/// The system message with the tools' schemas after it.
+std::string with_tools(const std::string& system, std::span<const ApiTool> tools,
+                       ToolSyntax syntax);
 
 }  // namespace warpsmith::commands

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::array parts{"crawl", "import", "ingest", "synth", "worker"};
 
-/// How many arguments stand before the part: `--cache DIR` may.
+/// How many arguments come before the part: `--cache DIR` may.
 size_t before_part(const std::vector<std::string>& given) {
   if (given.empty()) return 0;
   if (given.front().starts_with("--cache=")) return 1;

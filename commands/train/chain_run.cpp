@@ -6,14 +6,11 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "commands/train/chain_check.hpp"
-#include "commands/train/stage_files.hpp"
-#include "commands/train/stage_place.hpp"
-#include "commands/train/stage_run.hpp"
-#include "actors/run/resume_check.hpp"
 #include "actors/run/run_session.hpp"
 #include "actors/sandbox/slot_cores.hpp"
-#include "policy/learn/device_memory.hpp"
+#include "commands/train/stage_files.hpp"
+#include "commands/train/stage_run.hpp"
+#include "policy/model/libtorch_runtime.hpp"
 #include "runtime/log.hpp"
 #include "runtime/run/durable_file.hpp"
 #include "runtime/run/run_folder.hpp"
@@ -24,9 +21,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// True if there is a run to resume, also a damaged one. A folder that holds none yet, of a start
-/// that was cut short, goes.
-bool has_run(const StagePlace& place) {
+/// True if there is a run to resume, even a damaged one. Removes a folder without a run, which an
+/// interrupted start left.
+bool has_run(const StagePaths& place) {
   const RunPaths paths{place.run()};
   std::error_code error;
   for (const fs::path& file : {paths.config(), paths.database()}) {
@@ -36,8 +33,8 @@ bool has_run(const StagePlace& place) {
   return false;
 }
 
-/// Refuses overrides that the interrupted stage cannot go on with. One that is done takes any.
-Result<void> check_unchanged(const StagePlace& place, const RunConfig& config) {
+/// Refuses overrides that the interrupted stage cannot continue with. A finished stage accepts any.
+Result<void> check_unchanged(const StagePaths& place, const RunConfig& config) {
   std::error_code ignored;
   if (fs::exists(place.record(), ignored)) return {};
   return check_sampling(place.run(), config, "set it for the other stages by stage.NAME.KEY");
@@ -50,8 +47,8 @@ Result<void> write_configs(const RunFolder& folder, const RunConfig& config,
   fs::create_directories(root, error);
   if (error) return fail_with_errno("cannot make the folder", root, error.value());
   for (size_t i = 0; i < stages.size(); ++i) {
-    const fs::path file = place_of(folder.paths().folder, i, stages[i].name).config();
-    if (auto written = write_file_durably(file, to_toml(stages[i])); !written) return written;
+    const fs::path file = stage_paths(folder.paths().folder, i, stages[i].name).config();
+    TRY_VOID(write_file_durably(file, to_toml(stages[i])));
   }
   return folder.write_config(to_toml(config));  // last: with it the folder is a chain to resume
 }
@@ -60,12 +57,9 @@ Result<void> write_configs(const RunFolder& folder, const RunConfig& config,
 Result<RunFolder> open_chain(const RunConfig& config, const RunPlace& place,
                              const std::vector<ChainStage>& stages) {
   if (!place.resume.empty()) return RunFolder::open(place.resume, "config.toml");
-  auto folder = RunFolder::create(config.run.folder, config.run.name,
-                                  fs::path{place.config_file}.stem().string());
-  if (!folder) return folder;
-  if (auto written = write_configs(*folder, config, stages); !written) {
-    return tl::unexpected(written.error());
-  }
+  TRY(auto folder, RunFolder::create(config.run.folder, config.run.name,
+                                     fs::path{place.config_file}.stem().string()));
+  TRY_VOID(write_configs(folder, config, stages));
   return folder;
 }
 
@@ -78,7 +72,8 @@ std::string start_text(const RunConfig& config) {
          config.model.folder.string() + (critic.empty() ? "" : " and the critic in " + critic);
 }
 
-/// LibTorch keeps what a stage freed; the next one's engines and sandboxes take memory past it.
+/// LibTorch caches memory that a stage freed, but the next stage's engines and sandboxes allocate
+/// outside of that cache.
 void release_memory(const RunConfig& config) {
   const bool learned = config.run.stage != Stage::collect;
   if (!learned || config.learner.device != ComputeDevice::cuda) return;
@@ -92,17 +87,16 @@ class Chain {
   Chain(const fs::path& folder, const Output& output, std::function<Result<void>()> keep)
       : folder_(fs::absolute(folder)), output_(output), keep_(std::move(keep)) {}
 
-  /// Runs one stage, or takes over the result of an earlier process. False: it failed, or
-  /// Ctrl-C came.
+  /// Runs one stage, or takes over the result of an earlier process. Returns false if the stage
+  /// failed or Ctrl-C was pressed.
   Result<bool> advance(const ChainStage& stage, size_t index, size_t count) {
-    const StagePlace place = place_of(folder_, index, stage.name);
-    auto stored = finished_record(stage, place);
-    if (!stored) return tl::unexpected(std::move(stored.error()));
+    const StagePaths place = stage_paths(folder_, index, stage.name);
+    TRY(auto stored, finished_record(stage, place));
     const std::string title =
         "stage " + std::to_string(index + 1) + '/' + std::to_string(count) + ' ' + stage.name;
-    std::cerr << title << (*stored ? ": done before" : "") << '\n';
-    if (*stored) {
-      take(std::move(**stored));
+    std::cerr << title << (stored ? ": done before" : "") << '\n';
+    if (stored) {
+      take(std::move(*stored));
       return true;
     }
     return run(stage, place);
@@ -112,15 +106,15 @@ class Chain {
 
   Result<void> finish() const {
     const std::string table = table_text(records_);
-    if (auto written = write_file_durably(folder_ / "table.txt", table); !written) return written;
+    TRY_VOID(write_file_durably(folder_ / "table.txt", table));
     std::cerr << '\n' << table;
     if (output_.json) print_json();
     return {};
   }
 
  private:
-  Result<bool> run(const ChainStage& stage, const StagePlace& place) {
-    RunConfig config = inherited(stage, inheritance_);
+  Result<bool> run(const ChainStage& stage, const StagePaths& place) {
+    RunConfig config = config_with(stage, artifacts_);
     std::cerr << "from " << start_text(config) << '\n';
     config.run.folder = place.root;
     config.run.name = place.name;
@@ -133,12 +127,9 @@ class Chain {
     code_ = end.code;
     if (!end.complete) return false;
     release_memory(config);
-    auto record = record_of(stage, end);
-    if (!record) return tl::unexpected(std::move(record.error()));
-    if (auto kept = write_file_durably(place.record(), to_json(*record)); !kept) {
-      return tl::unexpected(kept.error());
-    }
-    take(std::move(*record));
+    TRY(auto record, record_of(stage, end));
+    TRY_VOID(write_file_durably(place.record(), to_json(record)));
+    take(std::move(record));
     if (end.stopped) {
       std::cerr << "stopped after stage " << stage.name
                 << "; resume with: ./warpsmith train --resume " << folder_.string() << '\n';
@@ -147,7 +138,7 @@ class Chain {
   }
 
   void take(StageRecord record) {
-    inheritance_ = with_stage(std::move(inheritance_), record);
+    artifacts_ = with_stage(std::move(artifacts_), record);
     records_.push_back(std::move(record));
   }
 
@@ -161,10 +152,64 @@ class Chain {
   fs::path folder_;
   Output output_;
   std::function<Result<void>()> keep_;
-  Inheritance inheritance_;
+  ChainArtifacts artifacts_;
   std::vector<StageRecord> records_;
   ExitCode code_ = ExitCode::success;
 };
+
+bool makes_policy(Stage kind) {
+  return kind == Stage::sft || kind == Stage::rft || learns_online(kind);
+}
+
+Result<std::optional<StageRecord>> no_record() {
+  return std::nullopt;
+}
+
+/// Walks along the chain and tracks what each stage will start from.
+class UnfinishedStages {
+ public:
+  UnfinishedStages(fs::path folder, const StageVisitor& visit)
+      : folder_(std::move(folder)), visit_(visit) {}
+
+  Result<void> pass(const ChainStage& stage, size_t index) {
+    const StagePaths place = stage_paths(folder_, index, stage.name);
+    TRY(const auto record, folder_.empty() ? no_record() : finished_record(stage, place));
+    if (record) {
+      known_ = with_stage(std::move(known_), *record);
+      return {};
+    }
+    const bool has_begun = !folder_.empty() && holds_run({place.run()});
+    return visit_one(stage, has_begun ? place.run() : fs::path{});
+  }
+
+ private:
+  Result<void> visit_one(const ChainStage& stage, const fs::path& resumed_run) {
+    const RunConfig config = config_with(stage, known_);
+    const bool weights_pending = policy_pending_ && !stage.own_policy;
+    if (auto good = visit_(stage.name, config, {resumed_run, weights_pending}); !good) {
+      return fail("stage " + stage.name, good.error());
+    }
+    if (makes_policy(config.run.stage)) {
+      policy_pending_ = true;
+      known_.model = config.model.folder;  // the shape and the tokenizer of what it will make
+    }
+    return {};
+  }
+
+  fs::path folder_;
+  const StageVisitor& visit_;
+  ChainArtifacts known_;
+  bool policy_pending_ = false;  // an earlier stage will make the policy: no weights yet
+};
+
+/// Fails if a stage that is not finished could not begin: folders, files, devices and runs that its
+/// configuration names.
+Result<void> check_unfinished(const std::vector<ChainStage>& stages, const fs::path& folder) {
+  return visit_unfinished_stages(
+      stages, folder, [](const std::string&, const RunConfig& config, const StageStart& start) {
+        return check_stage(config, start);
+      });
+}
 
 }  // namespace
 
@@ -174,15 +219,12 @@ Result<std::vector<ChainStage>> stages_of(const RunConfig& config, const RunPlac
   std::vector<ChainStage> stages;
   for (size_t i = 0; i < config.run.stages.size(); ++i) {
     const std::string& name = config.run.stages[i];
-    const StagePlace own = place_of(place.resume, i, name);
-    auto stage = load_stage(own.config(), overrides, name);
-    if (!stage) return tl::unexpected(std::move(stage.error()));
-    if (auto good = check_unchanged(own, stage->config); !good) {
-      return tl::unexpected(good.error());
-    }
-    stages.push_back(std::move(*stage));
+    const StagePaths own = stage_paths(place.resume, i, name);
+    TRY(auto stage, load_stage(own.config(), overrides, name));
+    TRY_VOID(check_unchanged(own, stage.config));
+    stages.push_back(std::move(stage));
   }
-  if (auto good = check_chain(stages); !good) return tl::unexpected(good.error());
+  TRY_VOID(check_chain(stages));
   return stages;
 }
 
@@ -190,7 +232,7 @@ ExitCode run_chain(const RunConfig& config, const RunPlace& place, const Output&
                    const std::vector<std::string>& overrides) {
   const auto stages = stages_of(config, place, overrides);
   if (!stages) return report(stages.error());
-  if (auto good = check_ahead(*stages, place.resume); !good) return report(good.error());
+  if (auto good = check_unfinished(*stages, place.resume); !good) return report(good.error());
   const auto folder = open_chain(config, place, *stages);
   if (!folder) return report(folder.error());
   std::function<Result<void>()> keep;
@@ -203,6 +245,15 @@ ExitCode run_chain(const RunConfig& config, const RunPlace& place, const Output&
   }
   if (auto finished = chain.finish(); !finished) return report(finished.error());
   return ExitCode::success;
+}
+
+Result<void> visit_unfinished_stages(const std::vector<ChainStage>& stages, const fs::path& folder,
+                                     const StageVisitor& visit) {
+  UnfinishedStages unfinished{folder, visit};
+  for (size_t i = 0; i < stages.size(); ++i) {
+    TRY_VOID(unfinished.pass(stages[i], i));
+  }
+  return {};
 }
 
 }  // namespace warpsmith::commands

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/train/data_run.hpp"
 
-#include <iostream>
-#include <optional>
+#include <fcntl.h>
 
-#include "commands/progress.hpp"
-#include "commands/train/step_lines.hpp"
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
 #include "actors/protocol/errors.hpp"
+#include "commands/progress.hpp"
 #include "policy/learn/placement.hpp"
+#include "policy/model/libtorch_runtime.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/run/durable_file.hpp"
 
@@ -17,6 +20,54 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr size_t max_selection_bytes = size_t{256} << 20U;
+
+/// steps.jsonl: a line of JSON for each step.
+class StepLines {
+ public:
+  /// Keeps the lines of the first `steps` steps; a resume repeats the others.
+  static Result<StepLines> open(const fs::path& path, int64_t steps) {
+    std::ifstream before{path};
+    std::string kept, line;
+    for (int64_t step = 0; step < steps && std::getline(before, line); ++step) kept += line + '\n';
+    TRY_VOID(write_file_durably(path, kept));
+    TRY(auto file, open_file(path, O_WRONLY | O_APPEND));
+    return StepLines{path, std::move(file)};
+  }
+
+  Result<void> add(int64_t step, const DataStep& done) {
+    nlohmann::json line(done.figures);
+    line["step"] = step;
+    return write_all(file_, line.dump() + '\n', path_);
+  }
+
+ private:
+  StepLines(fs::path path, UniqueFd file) : path_(std::move(path)), file_(std::move(file)) {}
+
+  fs::path path_;
+  UniqueFd file_;
+};
+
+/// Counts skipped steps in a row.
+class SkipLimit {
+ public:
+  explicit SkipLimit(int64_t most) : most_(most) {}
+
+  /// Fails once there are `most` in a row.
+  Result<void> note(int64_t number, const DataStep& step) {
+    in_a_row_ = step.skipped ? in_a_row_ + 1 : 0;
+    if (in_a_row_ < most_) return {};
+    return fail(ErrorCode::infrastructure,
+                "step " + std::to_string(number) + ": " + step.text + "; " +
+                    std::to_string(in_a_row_) +
+                    " steps in a row had gradients that are not finite, as learner.max_skipped "
+                    "allows no more; lower the stage's learning_rate");
+  }
+
+ private:
+  int64_t most_, in_a_row_ = 0;
+};
+
 /// A stage and its checkpoints, numbered by optimiser step.
 class Checkpointed {
  public:
@@ -25,14 +76,13 @@ class Checkpointed {
 
   /// Restores the newest intact checkpoint; starts from the beginning if there is none yet.
   Result<void> restore() {
-    const auto search = checkpoints_.newest();
-    if (!search) return tl::unexpected(search.error());
-    for (const std::string& complaint : search->complaints) std::cerr << complaint << '\n';
-    if (!search->found && !search->complaints.empty()) {
-      return fail(ErrorCode::corrupt, "no intact checkpoint: " + search->complaints.front());
+    TRY(const auto search, checkpoints_.newest());
+    for (const std::string& complaint : search.complaints) std::cerr << complaint << '\n';
+    if (!search.found && !search.complaints.empty()) {
+      return fail(ErrorCode::corrupt, "no intact checkpoint: " + search.complaints.front());
     }
-    if (!search->found) return {};
-    if (auto restored = stage_.restore(search->found->folder); !restored) return restored;
+    if (!search.found) return {};
+    TRY_VOID(stage_.restore(search.found->folder));
     saved_ = stage_.step_number();
     std::cerr << "resuming after step " << saved_ << '/' << stage_.steps() << '\n';
     return checkpoints_.set_aside_after(static_cast<uint32_t>(saved_));
@@ -41,9 +91,8 @@ class Checkpointed {
   Result<void> save() {
     const int64_t step = stage_.step_number();
     if (step == saved_) return {};
-    const auto written = checkpoints_.write({1, static_cast<uint32_t>(step)},
-                                            [this](const fs::path& to) { return stage_.save(to); });
-    if (!written) return tl::unexpected(written.error());
+    TRY_VOID(checkpoints_.write({1, static_cast<uint32_t>(step)},
+                                [this](const fs::path& to) { return stage_.save(to); }));
     saved_ = step;
     return checkpoints_.prune(static_cast<size_t>(config_.ledger.keep_checkpoints));
   }
@@ -66,31 +115,32 @@ void show(const DataStage& stage, const std::string& figures, SteadyClock::durat
             << duration_text(whole) << '\n';
 }
 
-/// The learner's GPU, of which each step holds a share; nothing on a CPU.
-class StepTurns {
+/// The learner's device. On a GPU each step holds a share of it, so that kernels are timed between
+/// two steps.
+class LearnerDevice {
  public:
-  static Result<StepTurns> open(const DataRun& run) {
+  static Result<LearnerDevice> open(const DataRun& run) {
     const LearnerConfig& c = run.config.learner;
     SharedGpu shared = run.shared;
     if (c.device == ComputeDevice::cuda) shared.gpu = static_cast<int>(c.gpu);
     try {
-      return StepTurns{policy::placement_of(c).device, open_share(shared)};
+      return LearnerDevice{policy::placement_of(c).device, open_share(shared)};
     } catch (const ActorFailure& failure) {
       return tl::unexpected(failure.error());
     }
   }
 
-  /// Computes the step to its end.
+  /// Runs the step to completion.
   DataStep step(DataStage& stage) {
-    const ShareTurn turn{share_, patience};
+    const ShareHold turn{share_, share_timeout};
     DataStep done = stage.step();
     policy::wait_for(device_);
     return done;
   }
 
  private:
-  static constexpr std::chrono::minutes patience{10};  // for measurements
-  StepTurns(at::Device device, std::optional<DeviceShare> share)
+  static constexpr std::chrono::minutes share_timeout{10};  // a measurement holds the GPU
+  LearnerDevice(at::Device device, std::optional<DeviceShare> share)
       : device_(device), share_(std::move(share)) {}
 
   at::Device device_;
@@ -107,43 +157,63 @@ Result<void> move_files(const fs::path& from, const fs::path& to) {
   return sync_path(to);
 }
 
+/// The selection of a run that has a checkpoint; nullopt if it has none yet.
+Result<std::optional<Selection>> stored_selection(const RunPaths& paths) {
+  TRY(const auto checkpoints, CheckpointStore::open(paths.checkpoints()));
+  TRY(const auto steps, checkpoints.steps());
+  if (steps.empty()) return std::nullopt;
+  const fs::path file = paths.folder / "selection.json";
+  TRY(const auto text, read_text_file(file, max_selection_bytes));
+  auto selection = selection_from_json(text);
+  if (!selection) return fail(file.string(), selection.error());
+  return std::optional{std::move(*selection)};
+}
+
+/// Prints how many are kept and rejected, and how to read one of each kind.
+void print_selection(const Selection& selection) {
+  std::cerr << "trajectories: " << selection_text(selection) << '\n';
+  for (const SourceSelection& one : selection) {
+    const std::string read = "  read one with: ./warpsmith runs trajectories " + one.run.string();
+    if (!one.kept.empty()) std::cerr << read << " --show " << one.kept.front() << " (kept)\n";
+    for (const auto& [reason, ids] : one.rejected) {
+      std::cerr << read << " --show " << ids.front() << " (" << reason << ")\n";
+    }
+  }
+}
+
 }  // namespace
 
 Result<RunFolder> open_data_folder(const RunConfig& config, const RunPlace& place,
                                    const std::string& name) {
   if (!place.resume.empty()) return RunFolder::open(place.resume, "config.toml");
-  auto folder = RunFolder::create(config.run.folder, config.run.name, name);
-  if (!folder) return folder;
-  if (auto kept = folder->write_config(to_toml(config)); !kept) return tl::unexpected(kept.error());
+  TRY(auto folder, RunFolder::create(config.run.folder, config.run.name, name));
+  TRY_VOID(folder.write_config(to_toml(config)));
   return folder;
 }
 
-Result<void> keep_settings(const DataRun& run, const RunFolder& folder) {
-  auto kept = accept(run.place);
+Result<void> keep_config(const DataRun& run, const RunFolder& folder) {
+  auto kept = notify_accepted(run.place);
   return kept ? folder.write_config(to_toml(run.config)) : kept;
 }
 
 Result<void> run_data_stage(DataStage& stage, const DataRun& run, const RunFolder& folder) {
   const RunPaths& paths = folder.paths();
-  auto checkpoints = CheckpointStore::open(paths.checkpoints());
-  if (!checkpoints) return tl::unexpected(std::move(checkpoints.error()));
-  Checkpointed checkpointed{stage, run.config, std::move(*checkpoints)};
-  if (auto restored = checkpointed.restore(); !restored) return restored;
-  if (auto kept = keep_settings(run, folder); !kept) return kept;
-  auto lines = StepLines::open(paths.folder / "steps.jsonl", stage.step_number());
-  if (!lines) return tl::unexpected(std::move(lines.error()));
-  auto turns = StepTurns::open(run);
-  if (!turns) return tl::unexpected(std::move(turns.error()));
+  TRY(auto checkpoints, CheckpointStore::open(paths.checkpoints()));
+  Checkpointed checkpointed{stage, run.config, std::move(checkpoints)};
+  TRY_VOID(checkpointed.restore());
+  TRY_VOID(keep_config(run, folder));
+  TRY(auto lines, StepLines::open(paths.folder / "steps.jsonl", stage.step_number()));
+  TRY(auto device, LearnerDevice::open(run));
   SkipLimit skips{run.config.learner.max_skipped};
   const auto begin = SteadyClock::now();
   while (!stage.done()) {
-    const DataStep step = turns->step(stage);
+    const DataStep step = device.step(stage);
     const auto elapsed = SteadyClock::now() - begin;
     const bool is_shown = stage.step_number() % 20 == 1 || stage.done();
     if (!run.output.quiet && is_shown) show(stage, step.text, elapsed);
-    if (auto kept = lines->add(stage.step_number(), step); !kept) return kept;
-    if (auto good = skips.note(stage.step_number(), step); !good) return good;
-    if (auto saved = checkpointed.save_if_due(); !saved) return saved;
+    TRY_VOID(lines.add(stage.step_number(), step));
+    TRY_VOID(skips.note(stage.step_number(), step));
+    TRY_VOID(checkpointed.save_if_due());
     const bool stopped = run.signals.wait(std::chrono::milliseconds{0});
     if (stopped || elapsed > run.config.run.time_limit) break;
   }
@@ -158,16 +228,42 @@ void print_stopped(const DataRun& run, const RunPaths& paths, const std::string&
 }
 
 Result<void> replace_files(const fs::path& to, const CheckpointStore::Writer& write) {
-  const fs::path beside = to.parent_path() / ('.' + to.filename().string() + ".unfinished");
+  const fs::path unfinished = to.parent_path() / ('.' + to.filename().string() + ".unfinished");
   std::error_code error;
-  fs::remove_all(beside, error);
-  for (const fs::path& folder : {to, beside}) {
+  fs::remove_all(unfinished, error);
+  for (const fs::path& folder : {to, unfinished}) {
     if (!error) fs::create_directories(folder, error);
   }
   if (error) return fail_with_errno("cannot prepare", to, error.value());
-  auto saved = write(beside);
-  if (saved) saved = sync_tree(beside);
-  return saved ? move_files(beside, to) : saved;
+  auto saved = write(unfinished);
+  if (saved) saved = sync_tree(unfinished);
+  return saved ? move_files(unfinished, to) : saved;
+}
+
+Result<SelectedRun> select_trajectories(const DataRun& run, const SelectTrajectories& select) {
+  SelectedRun selected;
+  if (!run.place.resume.empty()) {
+    TRY(auto folder, RunFolder::open(run.place.resume, "config.toml"));
+    TRY(auto stored, stored_selection(folder.paths()));
+    selected.folder = std::move(folder);
+    if (stored) {
+      std::cerr << "learns from the trajectories that were selected when the run began\n";
+      selected.selection = std::move(*stored);
+      return selected;
+    }
+  }
+  TRY(auto selection, select(run.config));
+  selected.selection = std::move(selection);
+  return selected;
+}
+
+Result<RunFolder> open_selected(SelectedRun selected, const DataRun& run, const std::string& name) {
+  TRY(auto folder, selected.folder ? Result<RunFolder>{std::move(*selected.folder)}
+                                   : open_data_folder(run.config, run.place, name));
+  const fs::path file = folder.paths().folder / "selection.json";
+  TRY_VOID(write_file_durably(file, to_json(selected.selection)));
+  if (!run.output.quiet) print_selection(selected.selection);
+  return folder;
 }
 
 }  // namespace warpsmith::commands

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The run of a stage that learns from data which are there before it starts: steps, checkpoints,
-// Ctrl-C.
+// The run of a stage that learns from data that exist before it starts: run folder, selection of
+// trajectories, steps, checkpoints, Ctrl-C.
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "actors/base/gpu_share.hpp"
+#include "actors/run/selection.hpp"
 #include "commands/signals.hpp"
-#include "commands/train/stage_end.hpp"
+#include "commands/train/stage_run.hpp"
 #include "runtime/config/run_config.hpp"
 #include "runtime/run/checkpoint.hpp"
 #include "runtime/run/run_folder.hpp"
@@ -40,7 +43,7 @@ class DataStage {
   virtual Result<void> restore(const std::filesystem::path& folder) = 0;
 };
 
-/// What a run was asked for.
+/// What every function here needs to know about a run.
 struct DataRun {
   const RunConfig& config;
   const RunPlace& place;
@@ -54,21 +57,38 @@ struct DataRun {
 Result<RunFolder> open_data_folder(const RunConfig& config, const RunPlace& place,
                                    const std::string& name);
 
-/// Keeps the configuration of a resume, which is not refused any more.
-Result<void> keep_settings(const DataRun& run, const RunFolder& folder);
+/// Writes the configuration of the run to its folder, once it can no longer be refused.
+Result<void> keep_config(const DataRun& run, const RunFolder& folder);
 
-/// Restores the newest checkpoint in the run's folder, if there is one, and keeps the configuration
-/// of a resume, which could be read to its end by then. Then trains until the end, the time limit
-/// or Ctrl-C, and writes a checkpoint every `ledger.checkpoint_steps` steps and at the end, and a
-/// line to steps.jsonl for each step. Fails after `learner.max_skipped` skipped steps in a row. On
-/// a GPU, kernels are timed between two steps.
+/// Restores the newest checkpoint in the run's folder, if there is one, and writes the
+/// configuration. Then trains until the end, the time limit or Ctrl-C, and writes a checkpoint
+/// every `ledger.checkpoint_steps` steps and at the end, and a line to steps.jsonl for each step.
+/// Fails after `learner.max_skipped` skipped steps in a row. On a GPU, kernels are timed between
+/// two steps.
 Result<void> run_data_stage(DataStage& stage, const DataRun& run, const RunFolder& folder);
 
-/// Reports that the stage is not finished, and how to go on. `when`: "after step 3 of 9".
+/// Prints that the stage is not finished and how to resume. `when`: "after step 3 of 9".
 void print_stopped(const DataRun& run, const RunPaths& paths, const std::string& when);
 
-/// Replaces the files of the folder `to` by those that `write` makes in an empty folder: each is
-/// whole, whatever happens. Other files in `to` stay.
+/// Replaces files of the folder `to` by those that `write` makes in an empty folder. Each file is
+/// complete at any time, even after a crash. Other files in `to` stay.
 Result<void> replace_files(const std::filesystem::path& to, const CheckpointStore::Writer& write);
+
+/// A run that learns from collected trajectories.
+struct SelectedRun {
+  std::optional<RunFolder> folder;  // of a resumed run; a new one has none yet
+  Selection selection;
+};
+
+using SelectTrajectories = std::function<Result<Selection>(const RunConfig&)>;
+
+/// Selects what the run learns from. A run with a checkpoint keeps the selection that it began
+/// with; without one nothing was learned, so it selects again. Writes nothing.
+Result<SelectedRun> select_trajectories(const DataRun& run, const SelectTrajectories& select);
+
+/// Opens the run's folder and writes the selection into it. Call it once a stage could be made of
+/// the selection, so that a selection that is too small leaves no folder. `name` as in
+/// `open_data_folder`.
+Result<RunFolder> open_selected(SelectedRun selected, const DataRun& run, const std::string& name);
 
 }  // namespace warpsmith::commands

@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "commands/train/sft_run.hpp"
-#include "policy/learn/placement.hpp"
+// Supervised fine-tuning as a run: stage `sft` on demonstrations, stage `rft` on kept trajectories.
+#include "commands/train/stage_run.hpp"
 
+#include <cmath>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
 
 #include "actors/base/script.hpp"
-#include "commands/train/supervised_run.hpp"
-#include "actors/run/chat_frame.hpp"
+#include "actors/run/model_text.hpp"
 #include "actors/sandbox/slot_cores.hpp"
+#include "commands/train/data_run.hpp"
 #include "policy/format/hf_folder.hpp"
 #include "policy/format/tokenizer_json.hpp"
-#include "policy/model/threads.hpp"
-#include "policy/text/conversation_file.hpp"
+#include "policy/learn/placement.hpp"
+#include "policy/learn/stages/sft.hpp"
+#include "policy/model/libtorch_runtime.hpp"
+#include "policy/text/demonstration_file.hpp"
+#include "runtime/json_text.hpp"
 #include "runtime/run/durable_file.hpp"
 
 namespace warpsmith::commands {
@@ -20,6 +26,83 @@ using namespace actors;
 namespace {
 
 namespace fs = std::filesystem;
+
+class SupervisedTraining final : public DataStage {
+ public:
+  /// `text_from`: the folder whose tokenizer a checkpoint copies.
+  SupervisedTraining(policy::SftStage stage, fs::path text_from)
+      : stage_(std::move(stage)), text_from_(std::move(text_from)) {}
+
+  const policy::SftStage& stage() const { return stage_; }
+  bool done() const override { return stage_.done(); }
+  int64_t step_number() const override { return stage_.step_number(); }
+  int64_t steps() const override { return stage_.steps(); }
+  DataStep step() override {
+    const policy::SftReport report = stage_.step();
+    std::ostringstream text;
+    text << "loss " << report.loss << " lr " << report.learning_rate;
+    return {text.str(),
+            {{"loss", report.loss},
+             {"learning_rate", report.learning_rate},
+             {"gradient_norm", report.gradient_norm}},
+            !std::isfinite(report.gradient_norm)};
+  }
+  Result<void> save(const fs::path& folder) const override {
+    auto saved = stage_.save(folder);
+    return saved ? policy::copy_other_files(text_from_, folder) : saved;
+  }
+  Result<void> restore(const fs::path& folder) override { return stage_.restore(folder); }
+
+ private:
+  policy::SftStage stage_;
+  fs::path text_from_;
+};
+
+Result<void> save_model(const policy::SftStage& stage, const RunConfig& config,
+                        const fs::path& to) {
+  return replace_files(to, [&](const fs::path& folder) {
+    return policy::export_hf_model(folder, stage.model(), config.model.folder);
+  });
+}
+
+Result<void> export_model(const policy::SftStage& stage, const DataRun& run,
+                          const RunPaths& paths) {
+  const fs::path& to = run.config.sft.export_to;
+  if (stage.done()) return to.empty() ? Result<void>{} : save_model(stage, run.config, to);
+  print_stopped(
+      run, paths,
+      "after step " + std::to_string(stage.step_number()) + " of " + std::to_string(stage.steps()));
+  return {};
+}
+
+void print_result(const policy::SftStage& stage, const fs::path& model, const Output& output,
+                  const std::optional<double>& held_out) {
+  std::cerr << "model in " << model.string() << ", held-out loss "
+            << (held_out ? std::to_string(*held_out) : "not measured") << ", " << stage.left_out()
+            << " conversations left out\n";
+  if (!output.json) return;
+  nlohmann::json out{{"model", model.string()}, {"steps", stage.step_number()}};
+  out["held_out_loss"] = nullable(held_out);
+  std::cout << out.dump() << '\n';
+}
+
+/// Fine-tunes, and saves the model into the run folder's model/ and, at the end, into
+/// `sft.export_to`, in the type of the weights in model.folder; checkpoints have float32.
+StageEnd run_supervised(policy::SftStage stage, const DataRun& run, const RunFolder& folder) {
+  SupervisedTraining supervised{std::move(stage), run.config.model.folder};
+  const RunPaths& paths = folder.paths();
+  const fs::path model = paths.folder / "model";
+  auto kept = run_data_stage(supervised, run, folder);
+  if (kept) kept = save_model(supervised.stage(), run.config, model);
+  if (kept) kept = export_model(supervised.stage(), run, paths);
+  if (!kept) return failed_stage(kept.error());
+  const auto held_out = supervised.stage().held_out_loss();
+  print_result(supervised.stage(), model, run.output, held_out);
+  StageEnd end{ExitCode::success, supervised.done(), run.signals.arrived(), paths.folder};
+  end.figures["steps"] = static_cast<double>(supervised.step_number());
+  if (held_out) end.figures["held_out_loss"] = *held_out;
+  return end;
+}
 
 Result<fs::path> write_demonstrations(const RunConfig& config, const fs::path& folder) {
   fs::path whole = folder / "demonstrations.jsonl";
@@ -36,13 +119,12 @@ Result<fs::path> write_demonstrations(const RunConfig& config, const fs::path& f
   const auto& more = config.sft.arguments;
   words.insert(words.end(), more.begin(), more.end());
   std::cerr << "writing demonstrations with " << config.sft.script.string() << '\n';
-  const auto ran = run_script(config.sft.script, words, std::chrono::minutes{30});
-  if (!ran) return tl::unexpected(ran.error());
-  if (auto synced = sync_path(out); !synced) return tl::unexpected(synced.error());
+  TRY_VOID(run_script(config.sft.script, words, std::chrono::minutes{30}));
+  TRY_VOID(sync_path(out));
   std::error_code error;
   fs::rename(out, whole, error);
   if (error) return fail_with_errno("cannot rename to", whole, error.value());
-  if (auto synced = sync_path(folder); !synced) return tl::unexpected(synced.error());
+  TRY_VOID(sync_path(folder));
   return whole;
 }
 
@@ -66,35 +148,30 @@ Result<policy::Transformer> start_model(const RunConfig& config) {
 }
 
 Result<policy::SftStage> make_stage(const RunConfig& config, const fs::path& data) {
-  if (auto good = policy::check_placement(config.learner); !good) {
-    return tl::unexpected(std::move(good.error()));
-  }
-  const auto demonstrations = policy::read_demonstrations(data);
-  if (!demonstrations) return tl::unexpected(demonstrations.error());
-  const auto tokenizer = policy::read_tokenizer(config.model.folder);
-  if (!tokenizer) return tl::unexpected(tokenizer.error());
-  auto model = start_model(config);
-  if (!model) return tl::unexpected(std::move(model.error()));
-  const auto frame = chat_frame(config.agent, *tokenizer, config.model.folder);
-  if (!frame) return tl::unexpected(frame.error());
+  TRY_VOID(policy::check_placement(config.learner));
+  TRY(const auto demonstrations, policy::read_demonstrations(data));
+  TRY(const auto tokenizer, policy::read_tokenizer(config.model.folder));
+  TRY(auto model, start_model(config));
+  TRY(const auto frame, chat_frame(config.agent, tokenizer, config.model.folder));
   std::vector<policy::Conversation> conversations;
-  for (const auto& one : *demonstrations) {
-    conversations.push_back(tokenised(one, *tokenizer, *frame));
+  for (const auto& one : demonstrations) {
+    conversations.push_back(tokenised(one, tokenizer, frame));
   }
-  policy::ModelConfig shape = model->config();
-  end_turns_by(*frame, *tokenizer, shape);
-  return policy::SftStage::make(config.sft, policy::placed(shape, model->weights(), config.learner),
+  policy::ModelConfig shape = model.config();
+  end_turns_by(frame, tokenizer, shape);
+  return policy::SftStage::make(config.sft, policy::placed(shape, model.weights(), config.learner),
                                 std::move(conversations), static_cast<uint64_t>(config.run.seed));
 }
 
-/// True if Ctrl-C ended the script too, which is no failure. The signal may come a little late.
+/// True if Ctrl-C ended the script too, which is not a failure. The signal may arrive a little
+/// late.
 bool stopped_script(const Error& error, const SignalWait& signals) {
-  constexpr std::chrono::milliseconds patience{200};
-  return error.code == ErrorCode::process_failed && signals.wait(patience);
+  constexpr std::chrono::milliseconds signal_delay{200};
+  return error.code == ErrorCode::process_failed && signals.wait(signal_delay);
 }
 
 StageEnd finish_early(const DataRun& run, const RunFolder& folder) {
-  if (auto kept = keep_settings(run, folder); !kept) return failed_stage(kept.error());
+  if (auto kept = keep_config(run, folder); !kept) return failed_stage(kept.error());
   const RunPaths& paths = folder.paths();
   print_stopped(run, paths, "before the first step");
   const nlohmann::json out{{"model", nullptr}, {"steps", 0}, {"held_out_loss", nullptr}};
@@ -102,7 +179,7 @@ StageEnd finish_early(const DataRun& run, const RunFolder& folder) {
   return {ExitCode::success, false, true, paths.folder};
 }
 
-/// Data that cannot be learned from leaves no run behind.
+/// Data that cannot be learned from creates no run folder.
 StageEnd run_with_data(const DataRun& run) {
   auto stage = make_stage(run.config, run.config.sft.data);
   if (!stage) return failed_stage(stage.error());
@@ -123,6 +200,15 @@ StageEnd run_with_script(const DataRun& run) {
   return run_supervised(std::move(*stage), run, *folder);
 }
 
+Result<policy::SftStage> make_stage(const Selection& selection, const RunConfig& config) {
+  TRY_VOID(policy::check_placement(config.learner));
+  TRY(auto conversations, conversations_of(selection, config));
+  TRY(auto model, policy::load_hf_model(config.model.folder));
+  return policy::SftStage::make(config.sft,
+                                policy::placed(model.config(), model.weights(), config.learner),
+                                std::move(conversations), static_cast<uint64_t>(config.run.seed));
+}
+
 }  // namespace
 
 Result<void> check_demonstrations(const SftConfig& config) {
@@ -139,8 +225,21 @@ Result<void> check_demonstrations(const SftConfig& config) {
 StageEnd run_sft(const RunConfig& config, const RunPlace& place, const Output& output) {
   const SignalWait signals;
   const DataRun run{config, place, output, signals};
-  policy::use_threads(within_cores(config.learner));
+  policy::use_threads(threads_within_cores(config.learner));
   return config.sft.data.empty() ? run_with_script(run) : run_with_data(run);
+}
+
+StageEnd run_rft(const RunConfig& config, const RunPlace& place, const Output& output) {
+  const SignalWait signals;
+  const DataRun run{config, place, output, signals};
+  policy::use_threads(threads_within_cores(config.learner));
+  auto selected = select_trajectories(run, select_for_rft);
+  if (!selected) return failed_stage(selected.error());
+  auto stage = make_stage(selected->selection, config);
+  if (!stage) return failed_stage(stage.error());
+  const auto folder = open_selected(std::move(*selected), run, "rft");
+  if (!folder) return failed_stage(folder.error());
+  return run_supervised(std::move(*stage), run, *folder);
 }
 
 }  // namespace warpsmith::commands

@@ -17,46 +17,40 @@ constexpr size_t max_record_bytes = size_t{1} << 20U;
 /// The newest checkpoint of a run; empty if it made no step. An older one in place of a damaged one
 /// would lose steps.
 Result<std::string> newest_checkpoint(const RunPaths& paths) {
-  const auto store = CheckpointStore::open(paths.checkpoints());
-  if (!store) return tl::unexpected(store.error());
-  const auto search = store->newest();
-  if (!search) return tl::unexpected(search.error());
-  if (!search->complaints.empty()) {
+  TRY(const auto store, CheckpointStore::open(paths.checkpoints()));
+  TRY(const auto search, store.newest());
+  if (!search.complaints.empty()) {
     return fail(ErrorCode::corrupt,
-                search->complaints.front() + "; --resume trains the lost steps again");
+                search.complaints.front() + "; --resume trains the lost steps again");
   }
-  return search->found ? search->found->folder.string() : std::string{};
+  return search.found ? search.found->folder.string() : std::string{};
 }
 
 /// The figures of the first and the last step.
 Result<void> add_step_figures(RunDatabase& db, std::map<std::string, double>& figures) {
-  const auto metrics = step_metrics(db);
-  if (!metrics) return tl::unexpected(metrics.error());
-  figures["steps"] = static_cast<double>(metrics->size());
-  if (metrics->empty()) return {};
+  TRY(const auto metrics, step_metrics(db));
+  figures["steps"] = static_cast<double>(metrics.size());
+  if (metrics.empty()) return {};
   const auto copy = [&](const std::map<std::string, double>& from, const char* name,
                         const char* as) {
     if (const auto found = from.find(name); found != from.end()) figures[as] = found->second;
   };
-  copy(metrics->front(), "explained_variance", "explained_variance_first");
-  copy(metrics->back(), "explained_variance", "explained_variance");
-  copy(metrics->back(), "entropy", "entropy");
+  copy(metrics.front(), "explained_variance", "explained_variance_first");
+  copy(metrics.back(), "explained_variance", "explained_variance");
+  copy(metrics.back(), "entropy", "entropy");
   return {};
 }
 
 Result<std::map<std::string, double>> run_figures(const RunPaths& paths, bool learns) {
-  auto reader = TrajectoryReader::open(paths);
-  if (!reader) return tl::unexpected(std::move(reader.error()));
-  const auto rows = reader->closed();
-  if (!rows) return tl::unexpected(rows.error());
+  TRY(auto reader, TrajectoryReader::open(paths));
+  TRY(const auto rows, reader.closed());
   std::vector<Outcome> outcomes;
-  for (const TrajectoryRow& row : *rows) outcomes.push_back(*row.outcome);
+  for (const TrajectoryRow& row : rows) outcomes.push_back(*row.outcome);
   auto figures = figures_of(outcomes, learns ? window : outcomes.size());
   figures["trajectories"] = static_cast<double>(outcomes.size());
   if (!learns) return figures;
-  auto db = RunDatabase::open(paths.database(), SqlAccess::read_only);
-  if (!db) return tl::unexpected(std::move(db.error()));
-  if (auto added = add_step_figures(*db, figures); !added) return tl::unexpected(added.error());
+  TRY(auto db, RunDatabase::open(paths.database(), SqlAccess::read_only));
+  TRY_VOID(add_step_figures(db, figures));
   return figures;
 }
 
@@ -65,8 +59,8 @@ Result<StageRecord> parsed_record(const fs::path& file) {
   return text ? stage_record_from_json(*text) : tl::unexpected(text.error());
 }
 
-/// What the run of a stage that samples holds by now. One that is gone, perhaps to save space,
-/// leaves its record.
+/// The current record of a stage that samples. If its run was removed, perhaps to save space, the
+/// old record is returned.
 Result<StageRecord> renewed(StageRecord record, const ChainStage& stage) {
   if (!samples(stage.config.run.stage) || !holds_run({record.run})) return record;
   auto now = record_of(stage, {.folder = record.run});
@@ -84,8 +78,8 @@ Result<void> check_present(const StageRecord& record) {
   return {};
 }
 
-/// To read the checkpoints of a run that trains would remove one that is being written.
-Result<void> check_at_rest(const ChainStage& stage, const StagePlace& place) {
+/// Reading the checkpoints of a run that is training would remove one that is being written.
+Result<void> check_at_rest(const ChainStage& stage, const StagePaths& place) {
   const auto owner = owner_of({place.run()});
   if (!owner || !learns_online(stage.config.run.stage)) return {};
   return fail(ErrorCode::locked, "run folder " + place.run().string() + " is in use by process " +
@@ -103,22 +97,20 @@ Result<StageRecord> record_of(const ChainStage& stage, const StageEnd& end) {
   if (kind == Stage::sft || kind == Stage::rft) record.model = (end.folder / "model").string();
   if (kind == Stage::value) record.critic = (end.folder / "critic").string();
   if (learns_online(kind)) {
-    auto model = newest_checkpoint(paths);
-    if (!model) return tl::unexpected(std::move(model.error()));
-    record.model = std::move(*model);
+    TRY(auto model, newest_checkpoint(paths));
+    record.model = std::move(model);
   }
   if (!samples(kind)) return record;
-  auto figures = run_figures(paths, learns_online(kind));
-  if (!figures) return tl::unexpected(std::move(figures.error()));
-  record.figures.merge(*figures);
+  TRY(auto figures, run_figures(paths, learns_online(kind)));
+  record.figures.merge(figures);
   return record;
 }
 
 Result<std::optional<StageRecord>> finished_record(const ChainStage& stage,
-                                                   const StagePlace& place) {
+                                                   const StagePaths& place) {
   std::error_code ignored;
   if (!fs::exists(place.record(), ignored)) return std::nullopt;
-  if (auto rests = check_at_rest(stage, place); !rests) return tl::unexpected(rests.error());
+  TRY_VOID(check_at_rest(stage, place));
   auto record = parsed_record(place.record());
   if (record) record = renewed(std::move(*record), stage);
   const auto there = record ? check_present(*record) : tl::unexpected(record.error());
@@ -127,14 +119,14 @@ Result<std::optional<StageRecord>> finished_record(const ChainStage& stage,
                                       "; remove this file to run the stage again");
 }
 
-Inheritance with_stage(Inheritance before, const StageRecord& record) {
+ChainArtifacts with_stage(ChainArtifacts before, const StageRecord& record) {
   if (!record.model.empty()) before.model = record.model;
   if (!record.critic.empty()) before.critic = record.critic;
   if (record.kind == to_string(Stage::collect)) before.collected.emplace_back(record.run);
   return before;
 }
 
-RunConfig inherited(const ChainStage& stage, const Inheritance& from) {
+RunConfig config_with(const ChainStage& stage, const ChainArtifacts& from) {
   RunConfig config = stage.config;
   if (!stage.own_policy && !from.model.empty()) {
     config.model.folder = from.model;
@@ -146,6 +138,10 @@ RunConfig inherited(const ChainStage& stage, const Inheritance& from) {
   if (config.rft.runs.empty()) config.rft.runs = from.collected;
   if (config.value.runs.empty()) config.value.runs = from.collected;
   return config;
+}
+
+StagePaths stage_paths(const std::filesystem::path& chain, size_t index, const std::string& name) {
+  return {chain / "stages", std::to_string(index + 1) + '-' + name};
 }
 
 }  // namespace warpsmith::commands

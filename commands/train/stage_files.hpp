@@ -1,19 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads what a finished stage made: the policy, the critic, and its figures.
+// Where a chain keeps the files of a stage, and what a finished stage made: the policy, the critic,
+// its figures.
 #pragma once
 
+#include <filesystem>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "commands/train/chain_table.hpp"
-#include "commands/train/stage_end.hpp"
-#include "commands/train/stage_place.hpp"
+#include "commands/train/stage_run.hpp"
 #include "runtime/config/chain_config.hpp"
 
 namespace warpsmith::commands {
 
-/// What earlier stages leave to the next one. Paths are empty, and lists too, until a stage makes
+/// The files of one stage of a chain, named after its position.
+struct StagePaths {
+  std::filesystem::path root;  // stages/ of the chain
+  std::string name;            // "2-warmup"
+
+  std::filesystem::path run() const { return root / name; }
+  std::filesystem::path config() const { return root / (name + ".toml"); }
+  std::filesystem::path record() const { return root / (name + ".json"); }
+};
+
+StagePaths stage_paths(const std::filesystem::path& chain, size_t index, const std::string& name);
+
+/// What the earlier stages made for the next one. Paths and lists are empty until a stage fills
 /// them.
-struct Inheritance {
+struct ChainArtifacts {
   std::filesystem::path model, critic;
   std::vector<std::filesystem::path> collected;  // runs of stage `collect`
 };
@@ -21,17 +36,18 @@ struct Inheritance {
 /// The record of a stage that is complete.
 Result<StageRecord> record_of(const ChainStage& stage, const StageEnd& end);
 
-/// The record of a stage that an earlier process finished, whose files are there; nullopt if it is
-/// not finished. A stage that samples is read anew, because its run can have gone on since by a
-/// `--resume` of its own; `locked` while such a run trains.
+/// The record of a stage that an earlier process finished and whose files exist; nullopt if it is
+/// not finished. The figures of a stage that samples are read again, because its run may have been
+/// resumed separately since; `locked` while such a run trains.
 Result<std::optional<StageRecord>> finished_record(const ChainStage& stage,
-                                                   const StagePlace& place);
+                                                   const StagePaths& place);
 
-/// `before`, and what the stage made.
-Inheritance with_stage(Inheritance before, const StageRecord& record);
+/// `before`, with what the stage made.
+ChainArtifacts with_stage(ChainArtifacts before, const StageRecord& record);
 
-/// A stage's configuration with what it inherits: the policy; the critic for stages that train
-/// online; for `rft` and `value` the collected runs. What the stage names itself is not replaced.
-RunConfig inherited(const ChainStage& stage, const Inheritance& from);
+/// A stage's configuration with the artifacts filled in: the policy; the critic for stages that
+/// train online; for `rft` and `value` the collected runs. What the stage names itself is not
+/// replaced.
+RunConfig config_with(const ChainStage& stage, const ChainArtifacts& from);
 
 }  // namespace warpsmith::commands

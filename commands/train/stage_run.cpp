@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/train/stage_run.hpp"
 
-#include "commands/train/rft_run.hpp"
-#include "commands/train/sft_run.hpp"
-#include "commands/train/stage_failure.hpp"
-#include "commands/train/train_run.hpp"
-#include "commands/train/value_run.hpp"
-#include "actors/run/data_memory.hpp"
+#include <c10/util/Exception.h>
+
+#include <string>
+
+#include "actors/run/memory_budget.hpp"
 #include "actors/run/model_text.hpp"
 #include "actors/run/selection.hpp"
 #include "policy/format/hf_folder.hpp"
@@ -15,12 +14,11 @@ namespace warpsmith::commands {
 using namespace actors;
 namespace {
 
-/// Whether the learner's GPU, if it has one, is there and large enough for a stage that samples
+/// Fails if the learner's GPU, if it has one, is missing or too small for a stage that samples
 /// nothing.
 Result<void> check_fits(const RunConfig& config) {
-  const auto model = policy::read_hf_config(config.model.folder);
-  if (!model) return tl::unexpected(model.error());
-  return check_data_gpu_here(config, data_stage_memory(config, *model));
+  TRY(const auto model, policy::read_hf_config(config.model.folder));
+  return check_data_gpu_here(config, data_stage_memory(config, model));
 }
 
 Result<void> check_weights(const ModelSource& c) {
@@ -29,12 +27,13 @@ Result<void> check_weights(const ModelSource& c) {
   return model ? Result<void>{} : tl::unexpected(model.error());
 }
 
-Result<void> check_data(const RunConfig& config, const Ahead& ahead) {
-  if (const auto text = read_text_model(config); !text) return tl::unexpected(text.error());
-  if (auto fits = check_fits(config); !fits) return fits;
-  if (auto there = check_weights(config.model); !there) return there;
+Result<void> check_data(const RunConfig& config, const StageStart& start) {
+  TRY_VOID(read_text_model(config));
+  TRY_VOID(check_fits(config));
+  TRY_VOID(check_weights(config.model));
   if (config.run.stage != Stage::sft) return check_sources(config);
-  const bool has_data = !ahead.begun.empty() && config.sft.data.empty();  // of a script that ran
+  const bool has_data =
+      !start.resumed_run.empty() && config.sft.data.empty();  // of a script that ran
   return has_data ? Result<void>{} : check_demonstrations(config.sft);
 }
 
@@ -57,18 +56,65 @@ StageEnd run_kind(const RunConfig& config, const RunPlace& place, const Output& 
   return failed_stage({ErrorCode::invalid_config, "run.stage: unknown stage"});
 }
 
+/// LibTorch adds general advice on further lines.
+std::string first_line(const c10::Error& error) {
+  const std::string text = error.what_without_backtrace();
+  return text.substr(0, text.find('\n'));
+}
+
+std::string name_of(const RunConfig& config) {
+  return "stage " + std::string{to_string(config.run.stage)};
+}
+
+Error out_of_memory(const RunConfig& config, const c10::Error& error) {
+  const std::string gpu = std::to_string(config.learner.gpu);
+  return {ErrorCode::capacity,
+          name_of(config) + ": GPU " + gpu + " has no memory left: " + first_line(error) +
+              "; end other processes on it, or " + data_stage_remedies(config) +
+              ", then start the run again, or --resume it"};
+}
+
+/// What may help against an error that is not known.
+std::string remedy(const RunConfig& config) {
+  const bool any = samples(config.run.stage);
+  const bool on_gpu = config.learner.device == ComputeDevice::cuda ||
+                      (any && config.generator.device == ComputeDevice::cuda);
+  if (on_gpu) {
+    return "--resume continues from the last checkpoint, once `doctor` finds the device again";
+  }
+  if (any) return "--resume continues from the last checkpoint";
+  return "if memory is short, " + data_stage_remedies(config);
+}
+
+Error failure_of(const RunConfig& config, const c10::Error& error) {
+  return {ErrorCode::infrastructure,
+          name_of(config) + ": " + first_line(error) + "; " + remedy(config)};
+}
+
 }  // namespace
 
-Result<void> check_stage(RunConfig config, const Ahead& ahead) {
-  const bool has_begun = !ahead.begun.empty();
-  if (has_begun || ahead.weights_come) config.model.weights = InitialWeights::random;
-  if (!samples(config.run.stage)) return check_data(config, ahead);
+Result<void> check_stage(RunConfig config, const StageStart& start) {
+  const bool has_begun = !start.resumed_run.empty();
+  if (has_begun || start.weights_pending) config.model.weights = InitialWeights::random;
+  if (!samples(config.run.stage)) return check_data(config, start);
   if (auto good = check_training(config); !good || !has_begun) return good;
-  return check_text({ahead.begun}, config);
+  return check_text({start.resumed_run}, config);
 }
 
 StageEnd run_stage(const RunConfig& config, const RunPlace& place, const Output& output) {
-  return run_guarded(config, [&] { return run_kind(config, place, output); });
+  return run_reporting_torch_errors(config, [&] { return run_kind(config, place, output); });
+}
+
+StageEnd run_reporting_torch_errors(const RunConfig& config,
+                                    const std::function<StageEnd()>& stage) {
+  try {
+    return stage();
+  } catch (const c10::OutOfMemoryError& error) {
+    const bool any = samples(config.run.stage);
+    return failed_stage(any ? failure_of(config, error) : out_of_memory(config, error));
+  } catch (const c10::Error& error) {
+    return failed_stage(failure_of(config, error));
+  }
 }
 
 }  // namespace warpsmith::commands

@@ -1,24 +1,161 @@
 // SPDX-License-Identifier: Apache-2.0
-// `warpsmith train CONFIG` and `warpsmith train --resume RUN`: trains a policy.
+// `warpsmith train CONFIG` and `warpsmith train --resume RUN`: trains a policy. --dry-run prints
+// what would run and the memory it would take.
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <filesystem>
+#include <iomanip>
 #include <iostream>
 #include <memory>
 
-#include "commands/command.hpp"
-#include "commands/config_options.hpp"
-#include "commands/option_rules.hpp"
-#include "commands/train/chain_check.hpp"
-#include "commands/train/chain_run.hpp"
-#include "commands/train/dry_run.hpp"
-#include "commands/train/stage_run.hpp"
-#include "actors/run/resume_check.hpp"
+#include "actors/run/memory_budget.hpp"
+#include "actors/run/run_inputs.hpp"
 #include "actors/run/run_session.hpp"
+#include "actors/sandbox/slot_cores.hpp"
+#include "commands/command.hpp"
+#include "commands/config/config.hpp"
+#include "commands/options.hpp"
+#include "commands/train/chain_run.hpp"
+#include "commands/train/stage_run.hpp"
+#include "policy/format/hf_folder.hpp"
 #include "runtime/run/run_listing.hpp"
 
 namespace warpsmith::commands {
 using namespace actors;
 namespace {
+
+// --- --dry-run
+
+constexpr double mebibyte = 1024.0 * 1024.0;
+
+double in_mib(int64_t bytes) {
+  return static_cast<double>(bytes) / mebibyte;
+}
+
+void line(const std::string& name, int64_t count, const std::string& about) {
+  std::cout << "  " << std::left << std::setw(14) << name << " x" << std::setw(3) << count << ' '
+            << about << '\n';
+}
+
+std::string mib(double value) {
+  return std::to_string(std::llround(value)) + " MiB";
+}
+
+/// The cores or GPUs of the slots.
+std::string place_text(const SandboxConfig& c) {
+  if (!uses_gpus(c)) return "the first on core " + std::to_string(core_of(c, 0));
+  std::string gpus = "on GPU " + std::to_string(c.first_gpu);
+  if (c.gpus > 1) gpus += " to " + std::to_string(c.first_gpu + c.gpus - 1);
+  return gpus + (c.count > c.gpus ? ", shared in turns" : "");
+}
+
+std::string learner_text(const LearnerConfig& c, const policy::LearnerMemory& plan) {
+  const std::string all = mib(in_mib(plan.total()));
+  const std::string ranks = c.gpus > 1 ? " on each of " + std::to_string(c.gpus) + " ranks" : "";
+  if (c.device == ComputeDevice::cpu) return all + ranks + " plus the trajectories it holds";
+  const std::string gpus = c.gpus > 1 ? " of each of GPU " + std::to_string(c.gpu) + " to " +
+                                            std::to_string(c.gpu + c.gpus - 1)
+                                      : " of GPU " + std::to_string(c.gpu);
+  return all + gpus + " (parameters with their state " + mib(in_mib(plan.parameters)) +
+         ", published " + mib(in_mib(plan.published)) + ", kept prefixes " +
+         mib(in_mib(plan.kept)) + ", activations " + mib(in_mib(plan.activations)) + ")" +
+         (plan.host > 0 ? " and " + mib(in_mib(plan.host)) + " of pinned host memory" : "");
+}
+
+std::string brain_text(const BrainConfig& c) {
+  if (!c.candidates.empty()) return "solutions of " + c.candidates.string();
+  return c.model + " at " + c.url + ", " + std::to_string(c.concurrency) + " requests at once";
+}
+
+/// What writes candidates, unless rules do.
+std::string writer_text(const SynthesisConfig& c) {
+  if (c.compose.composer == ComposerKind::rules) return "";
+  if (c.compose.url.empty()) return ", written by the policy";
+  return ", written by " + c.compose.model + " at " + c.compose.url;
+}
+
+void print_tree(const RunConfig& c, const MemoryBudget& memory, size_t tasks) {
+  std::cout << "supervisor\n";
+  line("telemetry", 1, "figures of all other actors");
+  line("weight_store", 1, mib(in_mib(memory.learner.published)) + " per version");
+  line("ledger", 1, "run database and segments, own thread");
+  line("sandbox", c.sandbox.count, "contract " + c.sandbox.contract + ", " + place_text(c.sandbox));
+  line("synthesis", 1, std::to_string(tasks) + " tasks");
+  if (c.synthesis.composers() > 0) {
+    const size_t away = c.synthesis.compose.nodes.size();
+    line("composer", c.synthesis.composers(),
+         "of " + std::to_string(c.synthesis.compose.candidates) + " candidates for further tasks" +
+             writer_text(c.synthesis) +
+             (away > 0 ? ", " + std::to_string(away) + " on other nodes" : ""));
+  }
+  const bool learns = learns_online(c.run.stage);
+  if (learns) {
+    line("learner", 1,
+         learner_text(c.learner, memory.learner) + ", own thread, " +
+             (c.run.mode == Mode::sync ? "a barrier after each step" : "no barrier"));
+  }
+  const bool brain = has_brain(c.brain);
+  const bool gpu = !brain && c.generator.device == ComputeDevice::cuda;
+  if (brain) {
+    line("brain", 1, brain_text(c.brain) + ", own thread");
+  } else {
+    line("generator", c.generator.count,
+         mib(in_mib(memory.generator)) +
+             (gpu ? " each of GPU " + std::to_string(c.generator.gpu) : " each") + ", own thread");
+  }
+  line("tool_executor", c.tool_executor.count, "own thread each");
+  line("rollout", c.rollout.count, std::to_string(c.rollout.concurrent) + " trajectories each");
+  const int64_t learner = learns ? memory.learner.host : 0;
+  const bool learns_here = learns && c.learner.device != ComputeDevice::cuda;
+  const int64_t total = learner + (learns_here ? memory.learner.total() * c.learner.gpus : 0) +
+                        (gpu || brain ? 0 : memory.generator * c.generator.count);
+  std::cout << "expected memory: " << mib(in_mib(total))
+            << " of tensors, about 400 MiB of libraries, "
+            << "and about 1 GiB per sandbox for its reference worker\n";
+}
+
+/// Prints what a stage that learns from given data takes.
+void print_data_stage(const RunConfig& c, const policy::ModelConfig& model,
+                      const policy::DataStageMemory& plan) {
+  const bool gpu = c.learner.device == ComputeDevice::cuda;
+  std::cout << (c.run.stage == Stage::value ? "value pre-training" : "supervised fine-tuning")
+            << " of " << model.parameter_count()
+            << " parameters, without actors\nexpected memory: " << mib(in_mib(plan.total()))
+            << (gpu ? " of GPU " + std::to_string(c.learner.gpu) : " of tensors")
+            << " (parameters with their state " << mib(in_mib(plan.parameters))
+            << ", activations of the longest pack " << mib(in_mib(plan.activations)) << ")";
+  if (plan.host > 0) std::cout << ", " << mib(in_mib(plan.host)) << " of pinned host memory";
+  std::cout << (gpu ? "" : ", and about 400 MiB of libraries") << std::endl;
+}
+
+Result<void> print_data(const RunConfig& config) {
+  TRY(const auto model, policy::read_hf_config(config.model.folder));
+  print_data_stage(config, model, data_stage_memory(config, model));
+  return {};
+}
+
+/// A plan needs no weights, which may not exist yet.
+Result<void> print_sampling(RunConfig config) {
+  if (!uses_gpus(config.sandbox)) {  // print_tree names a core
+    TRY_VOID(check_slot_cores(config.sandbox));
+  }
+  config.model.weights = InitialWeights::random;
+  TRY(const auto inputs, load_inputs(config, config.model.folder));
+  const bool learns = learns_online(config.run.stage);
+  print_tree(config, memory_budget(config, inputs.model, learns), inputs.tasks.size());
+  std::cout << std::flush;
+  return {};
+}
+
+/// Prints the actor tree or the stage of a run, with the memory that it is expected to take, then
+/// fails as the run itself would before it makes a file. Starts nothing.
+Result<void> print_dry_run(const RunConfig& config, const StageStart& start) {
+  const auto printed = samples(config.run.stage) ? print_sampling(config) : print_data(config);
+  // Checked last: the machine that reads a configuration is not always the one that runs it.
+  return printed ? check_stage(config, start) : printed;
+}
+
+// --- the command
 
 struct TrainArguments {
   std::string config, resume;
@@ -27,36 +164,32 @@ struct TrainArguments {
   Output output;
 };
 
-/// A run whose tokens came from a brain cannot go on as one that learns online.
-Result<void> unless_brain_run(const RunConfig& before, const RunConfig& config,
+/// A run whose tokens came from a brain cannot continue as one that learns online.
+Result<void> refuse_brain_run(const RunConfig& before, const RunConfig& config,
                               const std::string& run) {
   if (!has_brain(before.brain) || !learns_online(config.run.stage)) return {};
   return fail(ErrorCode::invalid_config,
               run +
-                  ": a [brain] gave the tokens of this run, without the log-probabilities that "
-                  "PPO needs: it cannot go on with run.stage = \"" +
+                  ": a [brain] sampled this run, without recording the log-probabilities that "
+                  "PPO needs: it cannot continue with run.stage = \"" +
                   std::string{to_string(config.run.stage)} +
                   "\"; resume it with \"collect\", or learn from it by \"rft\"");
 }
 
-/// What to do in place of another way to sample.
+/// What to do instead of changing how the run samples.
 std::string sampling_remedy(Stage stage) {
   return stage == Stage::collect
              ? "collect into a new run"
              : "start a new run, whose model.folder can be a checkpoint of this one";
 }
 
-/// What an override must not change. The stages of a chain are checked one by one, as they are
-/// read.
-Result<RunConfig> unless_changed(RunConfig config, const std::string& run) {
+/// Refuses overrides that change how the run samples. The stages of a chain are checked one by one,
+/// as they are read.
+Result<RunConfig> refuse_changed_sampling(RunConfig config, const std::string& run) {
   if (!config.run.stages.empty()) return config;
-  const auto before = config_of_run(run, {});
-  if (!before) return tl::unexpected(before.error());
-  if (auto good = unless_brain_run(*before, config, run); !good) {
-    return tl::unexpected(good.error());
-  }
-  auto same = check_sampling(run, config, sampling_remedy(before->run.stage));
-  if (!same) return tl::unexpected(std::move(same.error()));
+  TRY(const auto before, config_of_run(run, {}));
+  TRY_VOID(refuse_brain_run(before, config, run));
+  TRY_VOID(check_sampling(run, config, sampling_remedy(before.run.stage)));
   return config;
 }
 
@@ -66,12 +199,11 @@ Result<RunConfig> resumed_config(const TrainArguments& args) {
   const std::string name = RunPaths{std::filesystem::absolute(args.resume)}.folder.string();
   if (!config && name.find("-eval", name.rfind('/')) != std::string::npos) {
     config.error().message +=
-        "\nby its name this is an evaluation, which `train` does not resume; that of a suite goes "
-        "on "
-        "with: ./warpsmith eval --resume " +
+        "\nby its name this is an evaluation, which `train` does not resume; resume that of a "
+        "suite with: ./warpsmith eval --resume " +
         args.resume;
   }
-  if (config) return unless_changed(std::move(*config), args.resume);
+  if (config) return refuse_changed_sampling(std::move(*config), args.resume);
   return config;
 }
 
@@ -92,28 +224,27 @@ Result<std::string> resumed_folder(const std::string& name) {
     return fail(ErrorCode::not_found,
                 name + ": not a run folder: it has neither config.toml nor run.db");
   }
-  const auto found = find_run(RunConfig{}.run.folder, name);
-  if (!found) return tl::unexpected(found.error());
-  return found->folder.string();
+  TRY(const auto found, find_run(RunConfig{}.run.folder, name));
+  return found.folder.string();
 }
 
 ExitCode dry_run_chain(const RunConfig& config, const RunPlace& place,
                        const std::vector<std::string>& overrides) {
   const auto stages = stages_of(config, place, overrides);
   if (!stages) return report(stages.error());
-  const auto printed =
-      walk_ahead(*stages, place.resume,
-                 [](const std::string& name, const RunConfig& stage, const Ahead& ahead) {
-                   std::cout << "\nstage " << name << '\n';
-                   return print_dry_run(stage, ahead);
-                 });
+  const auto printed = visit_unfinished_stages(
+      *stages, place.resume,
+      [](const std::string& name, const RunConfig& stage, const StageStart& start) {
+        std::cout << "\nstage " << name << '\n';
+        return print_dry_run(stage, start);
+      });
   return printed ? ExitCode::success : report(printed.error());
 }
 
 ExitCode dry_run(const RunConfig& config, const RunPlace& place,
                  const std::vector<std::string>& overrides) {
   if (!config.run.stages.empty()) return dry_run_chain(config, place, overrides);
-  const auto printed = print_dry_run(config, {.begun = place.resume});
+  const auto printed = print_dry_run(config, {.resumed_run = place.resume});
   return printed ? ExitCode::success : report(printed.error());
 }
 
@@ -139,7 +270,7 @@ Command train_command() {
         app.add_option("CONFIG", args->config, "Configuration file (TOML)")->type_name("");
         app.add_option("--resume", args->resume,
                        "Resume a run from its last checkpoint: its folder, its name in runs/, or\n"
-                       "\"latest\". run.time_limit starts anew")
+                       "\"latest\". run.time_limit starts again")
             ->type_name("RUN");
         add_overrides(app, args->overrides);
         app.add_flag("--dry-run", args->dry_run,

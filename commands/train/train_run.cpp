@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "commands/train/train_run.hpp"
+// The stages that sample trajectories, as a run: start, progress, Ctrl-C, summary.
+#include "commands/train/stage_run.hpp"
 
 #include <filesystem>
 #include <iostream>
 #include <optional>
 
 #include "actors/brain/exchange_log.hpp"
-#include "commands/composed_text.hpp"
-#include "commands/run_loop.hpp"
-#include "commands/runs/run_page.hpp"
-#include "commands/runs/run_summary.hpp"
-#include "commands/stack.hpp"
 #include "actors/run/memory_budget.hpp"
 #include "actors/run/model_text.hpp"
-#include "actors/run/run_history.hpp"
-#include "actors/sandbox/service_backend.hpp"
+#include "actors/run/run_inputs.hpp"
+#include "actors/sandbox/sandbox_backend.hpp"
 #include "actors/sandbox/slot_cores.hpp"
+#include "commands/run_loop.hpp"
+#include "commands/runs/run_report.hpp"
+#include "commands/stack.hpp"
 #include "policy/learn/placement.hpp"
 #include "runtime/log.hpp"
 #include "runtime/run/run_queries.hpp"
@@ -25,12 +24,11 @@ using namespace actors;
 namespace {
 
 Result<RunSummary> summary_of(const RunPaths& paths) {
-  auto db = RunDatabase::open(paths.database(), SqlAccess::read_only);
-  if (!db) return tl::unexpected(std::move(db.error()));
-  return summarize(*db);
+  TRY(auto db, RunDatabase::open(paths.database(), SqlAccess::read_only));
+  return summarize(db);
 }
 
-/// Without a learner, what is closed stays in flight.
+/// Without a learner, closed trajectories stay in flight.
 void print_counts(const RunSummary& s, bool learns) {
   if (!learns) {
     std::cerr << s.admitted << " trajectories = " << s.closed << " collected + "
@@ -64,27 +62,26 @@ Result<RunSession> open_run(const RunConfig& config, const RunPlace& place) {
 void adapt_to_stage(RunInputs& inputs) {
   RunConfig& c = inputs.config;
   inputs.learns = learns_online(c.run.stage);
-  c.learner.threads = within_cores(c.learner);
+  c.learner.threads = threads_within_cores(c.learner);
   if (c.run.stage != Stage::collect) return;
   c.synthesis.curriculum = {.quarantine_after = 0};
-  c.synthesis.compose_nothing();
+  c.synthesis.disable_composers();
   if (c.collect.greedy) c.generator.temperature = 0;
 }
 
 Result<void> check_inputs(const RunConfig& config, const RunInputs& inputs) {
-  if (auto apart = check_held_out(inputs); !apart) return apart;
+  TRY_VOID(check_held_out(inputs));
   const bool learns = learns_online(config.run.stage);
   return check_gpus_here(config, memory_budget(config, inputs.model, learns));
 }
 
 Result<RunInputs> read_inputs(const RunConfig& config, const std::filesystem::path& model) {
-  auto inputs = load_inputs(config, model);
-  if (!inputs) return inputs;
-  if (auto good = check_inputs(config, *inputs); !good) return tl::unexpected(good.error());
-  adapt_to_stage(*inputs);
-  if (!inputs->learns) return inputs;
-  add_random_weights(*inputs);
-  if (auto added = add_critic(*inputs); !added) return tl::unexpected(std::move(added.error()));
+  TRY(auto inputs, load_inputs(config, model));
+  TRY_VOID(check_inputs(config, inputs));
+  adapt_to_stage(inputs);
+  if (!inputs.learns) return inputs;
+  add_random_weights(inputs);
+  TRY_VOID(add_critic(inputs));
   return inputs;
 }
 
@@ -92,9 +89,8 @@ Result<RunInputs> read_inputs(const RunConfig& config, const std::filesystem::pa
 /// behind. A resumed run finds its weights only after its folder is open.
 Result<std::optional<RunInputs>> early_inputs(const RunConfig& config, const RunPlace& place) {
   if (!place.resume.empty()) return std::nullopt;
-  auto inputs = read_inputs(config, config.model.folder);
-  if (!inputs) return tl::unexpected(std::move(inputs.error()));
-  return std::optional{std::move(*inputs)};
+  TRY(auto inputs, read_inputs(config, config.model.folder));
+  return std::optional{std::move(inputs)};
 }
 
 Result<std::shared_ptr<const RunInputs>> inputs_of(const RunConfig& config,
@@ -103,16 +99,11 @@ Result<std::shared_ptr<const RunInputs>> inputs_of(const RunConfig& config,
   const auto& checkpoint = session.origin.checkpoint;
   const auto& model = checkpoint.empty() ? config.model.folder : checkpoint;
   if (!early) {
-    auto inputs = read_inputs(config, model);
-    if (!inputs) return tl::unexpected(std::move(inputs.error()));
-    early = std::move(*inputs);
+    TRY(auto inputs, read_inputs(config, model));
+    early = std::move(inputs);
   }
-  if (auto kept = keep_text(session.folder.paths(), model, early->frame); !kept) {
-    return tl::unexpected(std::move(kept.error()));
-  }
-  if (auto added = add_history(*early, session.ledger->store); !added) {
-    return tl::unexpected(std::move(added.error()));
-  }
+  TRY_VOID(keep_text(session.folder.paths(), model, early->frame));
+  TRY_VOID(add_history(*early, session.ledger->store));
   return with_session(std::move(*early), session);
 }
 
@@ -134,7 +125,7 @@ LoopResult run_tree(TreeParts parts, const SignalWait& signals, const Output& ou
   options.quiet = output.quiet;
   options.trains = parts.inputs->learns;
   options.end = parts.inputs->end;
-  options.verdict = config.sandbox.limits.evaluation * (config.sandbox.queue + 1);
+  options.verdict = verdict_timeout(config.sandbox);
   options.resumed = parts.inputs->origin.version.incarnation > 1;
   return run_loop(tree, signals, options);
 }
@@ -164,8 +155,8 @@ StageEnd finish(const RunPaths& paths, const LoopResult& loop, const RunInputs& 
 
 Result<void> check_samplable(const RunConfig& config) {
   if (learns_online(config.run.stage)) {
-    if (auto good = check_trainable(config); !good) return good;
-    if (auto there = policy::check_placement(config.learner); !there) return there;
+    TRY_VOID(check_trainable(config));
+    TRY_VOID(policy::check_placement(config.learner));
   }
   return check_slots(config.sandbox);
 }
@@ -187,11 +178,10 @@ log::Sinks sinks_of(const RunConfig& config, const RunPaths& paths) {
 }  // namespace
 
 Result<void> check_training(const RunConfig& config) {
-  if (auto good = check_samplable(config); !good) return good;
-  auto inputs = load_inputs(config, config.model.folder);
-  if (!inputs) return tl::unexpected(inputs.error());
-  if (auto good = check_inputs(config, *inputs); !good) return good;
-  return learns_online(config.run.stage) ? add_critic(*inputs) : Result<void>{};
+  TRY_VOID(check_samplable(config));
+  TRY(auto inputs, load_inputs(config, config.model.folder));
+  TRY_VOID(check_inputs(config, inputs));
+  return learns_online(config.run.stage) ? add_critic(inputs) : Result<void>{};
 }
 
 StageEnd run_training(const RunConfig& config, const RunPlace& place, const Output& output) {
@@ -206,7 +196,7 @@ StageEnd run_training(const RunConfig& config, const RunPlace& place, const Outp
   log::start(sinks_of(config, paths));
   auto inputs = inputs_of(config, *session, std::move(*early));
   if (!inputs) return failed_stage(inputs.error());
-  auto kept = accept(place);
+  auto kept = notify_accepted(place);
   if (kept) kept = keep_config(*session, config);
   if (!kept) return failed_stage(kept.error());
   std::cerr << "run folder " << paths.folder.string() << ", log in " << paths.log().string()

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "commands/train/value_run.hpp"
-#include "policy/learn/placement.hpp"
+// Stage `value` as a run: pre-trains the critic on collected trajectories.
+#include "commands/train/stage_run.hpp"
 
 #include <cmath>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "commands/train/selected_run.hpp"
 #include "actors/sandbox/slot_cores.hpp"
+#include "commands/train/data_run.hpp"
 #include "policy/format/hf_folder.hpp"
 #include "policy/learn/critic_folder.hpp"
+#include "policy/learn/placement.hpp"
 #include "policy/learn/stages/value.hpp"
-#include "policy/model/threads.hpp"
+#include "policy/model/libtorch_runtime.hpp"
 
 namespace warpsmith::commands {
 using namespace actors;
@@ -47,26 +48,21 @@ class ValueTraining final : public DataStage {
 };
 
 Result<policy::ActorCritic> make_networks(const RunConfig& config) {
-  if (auto good = policy::check_placement(config.learner); !good) {
-    return tl::unexpected(std::move(good.error()));
-  }
-  auto model = policy::load_hf_model(config.model.folder);
-  if (!model) return tl::unexpected(std::move(model.error()));
+  TRY_VOID(policy::check_placement(config.learner));
+  TRY(auto model, policy::load_hf_model(config.model.folder));
   const CriticConfig& c = config.learner.critic;
-  policy::ActorCritic networks{policy::placed(model->config(), model->weights(), config.learner), c,
+  policy::ActorCritic networks{policy::placed(model.config(), model.weights(), config.learner), c,
                                config.generator.temperature};
   if (c.folder.empty()) return networks;
-  const auto critic = policy::read_critic(c.folder, model->config(), c);
-  if (!critic) return tl::unexpected(critic.error());
-  policy::assign_critic(networks, *critic);
+  TRY(const auto critic, policy::read_critic(c.folder, model.config(), c));
+  policy::assign_critic(networks, critic);
   return networks;
 }
 
 Result<policy::ValueStage> make_stage(const Selection& selection, policy::ActorCritic networks,
                                       const RunConfig& config) {
-  auto examples = examples_of(selection, config);
-  if (!examples) return tl::unexpected(std::move(examples.error()));
-  return policy::ValueStage::make(config.value, std::move(networks), std::move(*examples),
+  TRY(auto examples, examples_of(selection, config));
+  return policy::ValueStage::make(config.value, std::move(networks), std::move(examples),
                                   static_cast<uint64_t>(config.run.seed));
 }
 
@@ -102,7 +98,7 @@ StageEnd finish(const ValueTraining& training, const DataRun& run, const RunPath
 StageEnd run_value(const RunConfig& config, const RunPlace& place, const Output& output) {
   const SignalWait signals;
   const DataRun run{config, place, output, signals};
-  policy::use_threads(within_cores(config.learner));
+  policy::use_threads(threads_within_cores(config.learner));
   auto networks = make_networks(config);
   if (!networks) return failed_stage(networks.error());
   auto selected = select_trajectories(run, select_for_value);

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "policy/model/family.hpp"
+#include "policy/model/config.hpp"
 #include "policy/text/json_depth.hpp"
 
 namespace warpsmith::policy {
@@ -160,7 +160,7 @@ Result<void> read_rope(Fields& fields, ModelConfig& config) {
       fields.complain(key, "an object", *found);
       continue;
     }
-    if (auto ok = read_rope_object(*found, config); !ok) return ok;
+    TRY_VOID(read_rope_object(*found, config));
   }
   return {};
 }
@@ -168,7 +168,7 @@ Result<void> read_rope(Fields& fields, ModelConfig& config) {
 Result<const FamilyTraits*> find_family(Fields& fields) {
   std::string type;
   fields.need("model_type", type);
-  if (auto ok = fields.outcome(); !ok) return tl::unexpected(ok.error());
+  TRY_VOID(fields.outcome());
   std::string known;
   for (const FamilyTraits& traits : families()) {
     if (type == traits.model_type) return &traits;
@@ -186,7 +186,7 @@ Result<DeclaredOptions> read_options(Fields& fields) {
   fields.read("head_dim", options.head_dim);
   std::string activation = "silu";
   fields.read("hidden_act", activation);
-  if (auto ok = fields.outcome(); !ok) return tl::unexpected(ok.error());
+  TRY_VOID(fields.outcome());
   if (activation == "silu" || activation == "swish") return options;
   return fail(ErrorCode::unsupported,
               "config.json: hidden_act \"" + activation + "\": expected silu");
@@ -232,21 +232,19 @@ Result<ModelConfig> parse_config_json(std::string_view text) {
     return fail(ErrorCode::parse_failed, "config.json: expected a JSON object");
   }
   Fields fields(object, "config.json");
-  const auto traits = find_family(fields);
-  if (!traits) return tl::unexpected(traits.error());
-  ModelConfig config{.family = (*traits)->family};
+  TRY(const auto traits, find_family(fields));
+  ModelConfig config{.family = traits->family};
   read_sizes(fields, config);
   read_eos(fields, config);
-  if (auto ok = read_rope(fields, config); !ok) return tl::unexpected(ok.error());
-  const auto options = read_options(fields);
-  if (!options) return tl::unexpected(options.error());
+  TRY_VOID(read_rope(fields, config));
+  TRY(const auto options, read_options(fields));
   if (config.heads < 1) {
     return fail(ErrorCode::parse_failed,
                 "config.json: \"num_attention_heads\": expected at least "
                 "1, got " +
                     std::to_string(config.heads));
   }
-  if (auto ok = (*traits)->apply(*options, config); !ok) return tl::unexpected(ok.error());
+  TRY_VOID(traits->apply(options, config));
   if (auto ok = config.validate(); !ok) return fail("config.json", ok.error());
   return config;
 }

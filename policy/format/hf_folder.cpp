@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/format/hf_folder.hpp"
 
+#include <fcntl.h>
+
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "policy/format/config_json.hpp"
-#include "policy/format/mapped_file.hpp"
 #include "policy/format/safetensors.hpp"
 #include "policy/text/json_depth.hpp"
 #include "runtime/run/durable_file.hpp"
@@ -21,10 +22,9 @@ constexpr size_t max_json_bytes = size_t{64} << 20U;
 /// Reads and parses a file; empty if it does not exist.
 Result<std::optional<json>> read_optional_json(const fs::path& path) {
   if (!fs::exists(path)) return std::nullopt;
-  const auto text = read_text_file(path, max_json_bytes);
-  if (!text) return tl::unexpected(text.error());
+  TRY(const auto text, read_text_file(path, max_json_bytes));
   JsonDepth depth;
-  json parsed = json::parse(*text, depth.watch(), /*allow_exceptions=*/false);
+  json parsed = json::parse(text, depth.watch(), /*allow_exceptions=*/false);
   if (depth.exceeded()) {
     return fail(ErrorCode::parse_failed, path.string() + ": JSON is nested too deeply");
   }
@@ -53,11 +53,10 @@ Result<std::map<std::string, std::string>> read_index(const fs::path& path, cons
 
 Result<WeightMap> read_shards(const fs::path& folder, const fs::path& index_path,
                               const json& index) {
-  const auto files = read_index(index_path, index);
-  if (!files) return tl::unexpected(files.error());
+  TRY(const auto files, read_index(index_path, index));
   std::map<std::string, WeightMap> shards;
   WeightMap tensors;
-  for (const auto& [tensor, file] : *files) {
+  for (const auto& [tensor, file] : files) {
     if (!shards.contains(file)) {
       auto shard = read_safetensors(folder / file);
       if (!shard) return fail("shard named by " + index_path.string(), shard.error());
@@ -73,7 +72,7 @@ Result<WeightMap> read_shards(const fs::path& folder, const fs::path& index_path
   return tensors;
 }
 
-/// Reports a folder that is not a model folder as such, not by the first missing file.
+/// Reports a folder that is not a model folder as such, instead of naming the first missing file.
 Result<void> check_model_folder(const fs::path& folder) {
   std::error_code error;
   if (!fs::is_directory(folder, error)) {
@@ -111,13 +110,11 @@ std::string generation_config_json(const ModelConfig& config) {
 /// Adds those of `from`'s generation settings that `to` does not have.
 Result<void> merge_generation_config(const fs::path& from, const fs::path& to) {
   constexpr const char* name = "generation_config.json";
-  const auto theirs = read_optional_json(from / name);
-  if (!theirs) return tl::unexpected(theirs.error());
-  const auto ours = read_optional_json(to / name);
-  if (!ours) return tl::unexpected(ours.error());
-  if (!*theirs) return {};
-  json merged = **theirs;
-  if (*ours) merged.update(**ours);
+  TRY(const auto theirs, read_optional_json(from / name));
+  TRY(const auto ours, read_optional_json(to / name));
+  if (!theirs) return {};
+  json merged = *theirs;
+  if (ours) merged.update(*ours);
   return write_text_file(to / name, merged.dump(2) + "\n");
 }
 
@@ -129,42 +126,46 @@ std::string type_name(at::ScalarType type) {
 
 /// The type of the weights in a model folder: that of the embedding, which every family has.
 Result<at::ScalarType> stored_type(const fs::path& folder) {
-  std::error_code ignored;
-  const bool has_weights = fs::exists(folder / "model.safetensors", ignored) ||
-                           fs::exists(folder / "model.safetensors.index.json", ignored);
-  if (!has_weights) return at::kFloat;  // the model began with random ones
-  const auto tensors = read_hf_weights(folder);
-  if (!tensors) return tl::unexpected(tensors.error());
-  const auto found = tensors->find("model.embed_tokens.weight");
-  return found == tensors->end() ? at::kFloat : found->second.scalar_type();
+  if (!has_hf_weights(folder)) return at::kFloat;  // the model started with random weights
+  TRY(const auto tensors, read_hf_weights(folder));
+  const auto found = tensors.find("model.embed_tokens.weight");
+  return found == tensors.end() ? at::kFloat : found->second.scalar_type();
 }
 
 }  // namespace
+
+Result<void> write_text_file(const fs::path& path, std::string_view text) {
+  TRY(const auto file, open_file(path, O_WRONLY | O_CREAT | O_TRUNC));
+  return write_all(file, text, path);
+}
 
 Result<void> copy_other_files(const fs::path& from, const fs::path& to) {
   for (const char* name : {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
                            "chat_template.jinja"}) {
     if (!fs::exists(from / name)) continue;
-    const auto text = read_text_file(from / name, max_json_bytes);
-    if (!text) return tl::unexpected(text.error());
-    if (auto ok = write_text_file(to / name, *text); !ok) return ok;
+    TRY(const auto text, read_text_file(from / name, max_json_bytes));
+    TRY_VOID(write_text_file(to / name, text));
   }
   return merge_generation_config(from, to);
 }
 
 Result<ModelConfig> read_hf_config(const fs::path& folder) {
-  if (auto is = check_model_folder(folder); !is) return tl::unexpected(std::move(is.error()));
-  const auto text = read_text_file(folder / "config.json", max_json_bytes);
-  if (!text) return tl::unexpected(text.error());
-  auto config = parse_config_json(*text);
+  TRY_VOID(check_model_folder(folder));
+  TRY(const auto text, read_text_file(folder / "config.json", max_json_bytes));
+  auto config = parse_config_json(text);
   if (!config) return fail(folder.string(), config.error());
-  const auto generation = read_optional_json(folder / "generation_config.json");
-  if (!generation) return tl::unexpected(generation.error());
-  if (*generation) {
-    auto ok = apply_generation_config(**generation, *config);
+  TRY(const auto generation, read_optional_json(folder / "generation_config.json"));
+  if (generation) {
+    auto ok = apply_generation_config(*generation, *config);
     if (!ok) return fail(folder.string(), ok.error());
   }
   return config;
+}
+
+bool has_hf_weights(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::exists(folder / "model.safetensors", ignored) ||
+         fs::exists(folder / "model.safetensors.index.json", ignored);
 }
 
 Result<WeightMap> read_hf_weights(const fs::path& folder) {
@@ -172,9 +173,8 @@ Result<WeightMap> read_hf_weights(const fs::path& folder) {
   std::error_code ignored;
   if (fs::exists(whole, ignored)) return read_safetensors(whole);
   const fs::path index_path = folder / "model.safetensors.index.json";
-  const auto index = read_optional_json(index_path);
-  if (!index) return tl::unexpected(index.error());
-  if (*index) return read_shards(folder, index_path, **index);
+  TRY(const auto index, read_optional_json(index_path));
+  if (index) return read_shards(folder, index_path, *index);
   return fail(ErrorCode::not_found,
               whole.string() +
                   ": no such file; give a folder with weights (model.folder), or train from random "
@@ -182,34 +182,30 @@ Result<WeightMap> read_hf_weights(const fs::path& folder) {
 }
 
 Result<Transformer> load_hf_model(const fs::path& folder, at::ScalarType dtype) {
-  auto config = read_hf_config(folder);
-  if (!config) return tl::unexpected(config.error());
-  const auto tensors = read_hf_weights(folder);
-  if (!tensors) return tl::unexpected(tensors.error());
-  auto weights = weights_from_map(*config, *tensors, dtype);
+  TRY(auto config, read_hf_config(folder));
+  TRY(const auto tensors, read_hf_weights(folder));
+  auto weights = weights_from_map(config, tensors, dtype);
   if (!weights) return fail(folder.string(), weights.error());
-  return Transformer(std::move(*config), std::move(*weights));
+  return Transformer(std::move(config), std::move(*weights));
 }
 
 Result<Transformer> make_hf_model(const fs::path& folder, RandomStream& random) {
-  auto config = read_hf_config(folder);
-  if (!config) return tl::unexpected(config.error());
-  ModelWeights weights = make_weights(*config, random);
-  return Transformer(std::move(*config), std::move(weights));
+  TRY(auto config, read_hf_config(folder));
+  ModelWeights weights = make_weights(config, random);
+  return Transformer(std::move(config), std::move(weights));
 }
 
 Result<void> export_hf_model(const fs::path& folder, const Transformer& model,
                              const fs::path& from) {
-  const auto type = stored_type(from);
-  if (!type) return tl::unexpected(type.error());
-  return save_hf_model(folder, {model.config(), model.weights().converted(*type)}, from);
+  TRY(const auto type, stored_type(from));
+  return save_hf_model(folder, {model.config(), model.weights().converted(type)}, from);
 }
 
 Result<void> save_hf_model(const fs::path& folder, const Transformer& model,
                            const fs::path& others_from) {
   const ModelConfig& config = model.config();
   const auto text = config_json(config, type_name(model.weights().embed.scalar_type()));
-  if (auto ok = write_text_file(folder / "config.json", text); !ok) return ok;
+  TRY_VOID(write_text_file(folder / "config.json", text));
   auto ok = write_text_file(folder / "generation_config.json", generation_config_json(config));
   if (!ok) return ok;
   const WeightMap tensors = weights_to_map(config, model.weights());

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string_view>
 
 #include "policy/model/config.hpp"
 #include "policy/model/transformer.hpp"
@@ -13,6 +14,9 @@ namespace warpsmith::policy {
 
 /// Reads config.json, with the stop tokens of generation_config.json if that file exists.
 Result<ModelConfig> read_hf_config(const std::filesystem::path& folder);
+
+/// True if the folder has weights in addition to its configuration.
+bool has_hf_weights(const std::filesystem::path& folder);
 
 /// Reads all tensors of model.safetensors or, if there is no such file, of the shards in
 /// model.safetensors.index.json.
@@ -26,12 +30,15 @@ Result<Transformer> load_hf_model(const std::filesystem::path& folder,
 /// Makes a model with random weights from the folder's config.json.
 Result<Transformer> make_hf_model(const std::filesystem::path& folder, RandomStream& random);
 
-/// Copies those of the tokenizer's files and the chat template that exist, and adds the generation
-/// settings that `to` does not have.
+/// Creates or replaces a file of a folder; `disk_full` or `io_failed` names it.
+Result<void> write_text_file(const std::filesystem::path& path, std::string_view text);
+
+/// Copies the tokenizer's files and the chat template where they exist, and adds the generation
+/// settings that `to` lacks.
 Result<void> copy_other_files(const std::filesystem::path& from, const std::filesystem::path& to);
 
 /// Saves `model` in the type that the weights in `from` are stored in (float32 if it has none),
-/// with the other files of `from`: what was bf16 stays bf16, however it was trained.
+/// with the other files of `from`: bf16 weights stay bf16 regardless of the training precision.
 Result<void> export_hf_model(const std::filesystem::path& folder, const Transformer& model,
                              const std::filesystem::path& from);
 

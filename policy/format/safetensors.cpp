@@ -4,19 +4,62 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 #include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <bit>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
+#include <filesystem>
+#include <memory>
 #include <optional>
+#include <string_view>
 
-#include "policy/format/mapped_file.hpp"
 #include "policy/format/safetensors_header.hpp"
+#include "runtime/result.hpp"
 #include "runtime/run/durable_file.hpp"
 
 namespace warpsmith::policy {
 namespace {
+
+/// A file mapped into memory; pages are read when they are used.
+/// A private mapping: writing to it changes memory, not the file. The last owner unmaps it.
+class MappedFile {
+ public:
+  static Result<std::shared_ptr<MappedFile>> open(const std::filesystem::path& path);
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  char* data() const { return data_; }
+  size_t size() const { return size_; }
+  std::string_view text() const { return {data_, size_}; }
+
+ private:
+  MappedFile(char* data, size_t size) : data_(data), size_(size) {}
+
+  char* data_;
+  size_t size_;
+};
+
+Result<std::shared_ptr<MappedFile>> MappedFile::open(const std::filesystem::path& path) {
+  TRY(const auto file, open_file(path, O_RDONLY | O_NONBLOCK));
+  struct stat info{};
+  if (::fstat(file.get(), &info) != 0) return fail_with_errno("cannot read", path, errno);
+  if (!S_ISREG(info.st_mode) || info.st_size == 0) {
+    return fail(ErrorCode::parse_failed, path.string() + ": empty, or not a regular file");
+  }
+  const auto size = static_cast<size_t>(info.st_size);
+  void* data = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file.get(), 0);
+  if (data == MAP_FAILED) return fail_with_errno("cannot map", path, errno);
+  return std::shared_ptr<MappedFile>(new MappedFile(static_cast<char*>(data), size));
+}
+
+MappedFile::~MappedFile() {
+  ::munmap(data_, size_);
+}
 
 static_assert(std::endian::native == std::endian::little, "safetensors are little-endian");
 
@@ -60,8 +103,8 @@ Result<uint64_t> header_length(const MappedFile& file) {
   return length;
 }
 
-/// A view of the mapping, or a copy if the file does not align the tensor. Of type `other`: its
-/// bytes.
+/// A view of the mapping, or a copy if the tensor is not aligned in the file. Type `other` is
+/// returned as bytes.
 at::Tensor tensor_of(const std::shared_ptr<MappedFile>& file, const StoredTensor& entry,
                      uint64_t data_start) {
   char* const data = file->data() + data_start + entry.begin;
@@ -141,30 +184,28 @@ Result<Layout> layout_of(const WeightMap& tensors) {
 }  // namespace
 
 Result<WeightMap> read_safetensors(const std::filesystem::path& path) {
-  const auto file = MappedFile::open(path);
-  if (!file) return tl::unexpected(file.error());
-  const auto length = header_length(**file);
+  TRY(const auto file, MappedFile::open(path));
+  const auto length = header_length(*file);
   if (!length) return fail(path.string(), length.error());
   const uint64_t data_start = prefix_bytes + *length;
-  const auto entries = parse_safetensors_header((*file)->text().substr(prefix_bytes, *length),
-                                                (*file)->size() - data_start);
+  const auto entries = parse_safetensors_header(file->text().substr(prefix_bytes, *length),
+                                                file->size() - data_start);
   if (!entries) return fail(path.string(), entries.error());
   WeightMap tensors;
   for (const auto& [name, entry] : *entries) {
-    tensors[name] = tensor_of(*file, entry, data_start);
+    tensors[name] = tensor_of(file, entry, data_start);
   }
   return tensors;
 }
 
 Result<void> write_safetensors(const std::filesystem::path& path, const WeightMap& tensors,
                                const std::map<std::string, std::string>& metadata) {
-  const auto layout = layout_of(tensors);
-  if (!layout) return tl::unexpected(layout.error());
-  const std::string header = safetensors_header(layout->entries, metadata);
+  TRY(const auto layout, layout_of(tensors));
+  const std::string header = safetensors_header(layout.entries, metadata);
   const uint64_t length = header.size();
   OutputFile out(path);
   bool ok = out.write(&length, sizeof length) && out.write(header.data(), header.size());
-  for (const at::Tensor* tensor : layout->order) {
+  for (const at::Tensor* tensor : layout.order) {
     const at::Tensor flat = tensor->detach().cpu().contiguous();
     ok = ok && out.write(flat.const_data_ptr(), static_cast<size_t>(flat.nbytes()));
   }

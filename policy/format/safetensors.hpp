@@ -12,8 +12,8 @@
 namespace warpsmith::policy {
 
 /// Every tensor of a file, as views of one private mapping that lives as long as the last of them;
-/// a copy of one that the file does not align. Data are read when used. A tensor of another type
-/// comes as its bytes, in one axis. `parse_safetensors_header` lists the errors.
+/// a tensor that is not aligned in the file is copied. Data are read when used. A tensor of another
+/// type is returned as bytes, in one axis. `parse_safetensors_header` lists the errors.
 Result<WeightMap> read_safetensors(const std::filesystem::path& path);
 
 /// Writes or replaces a file. Tensors may be views or on a device. Removes the file on failure

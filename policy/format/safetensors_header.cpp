@@ -31,7 +31,8 @@ tl::unexpected<Error> wrong(const std::string& name, const std::string& what) {
   return fail(ErrorCode::parse_failed, "safetensors: tensor \"" + name + "\": " + what);
 }
 
-/// Parses JSON and records a duplicate top-level name; the library keeps the last without error.
+/// Parses JSON and records a duplicate top-level name, of which the library silently keeps the
+/// last.
 json parse_unique(std::string_view text, std::string& duplicate) {
   std::set<std::string> names;
   const auto on_event = [&](int depth, json::parse_event_t event, json& parsed) {
@@ -73,8 +74,7 @@ std::optional<uint64_t> bytes_of(const std::vector<uint64_t>& shape, const TypeN
 
 Result<StoredTensor> read_entry(const std::string& name, const json& entry) {
   if (!entry.is_object()) return wrong(name, "expected an object");
-  const auto type = read_type(name, entry);
-  if (!type) return tl::unexpected(type.error());
+  TRY(const auto type, read_type(name, entry));
   std::vector<uint64_t> shape;
   std::vector<uint64_t> offsets;
   if (!entry.contains("shape") || !read_sizes(entry["shape"], shape)) {
@@ -84,12 +84,12 @@ Result<StoredTensor> read_entry(const std::string& name, const json& entry) {
       offsets.size() != 2) {
     return wrong(name, "expected \"data_offsets\" as two offsets");
   }
-  const auto bytes = bytes_of(shape, *type);
+  const auto bytes = bytes_of(shape, type);
   if (!bytes || offsets[1] < offsets[0] || offsets[1] - offsets[0] != *bytes) {
     return wrong(name, "shape and data_offsets disagree: offsets " + std::to_string(offsets[0]) +
                            " to " + std::to_string(offsets[1]));
   }
-  return StoredTensor{type->type, {shape.begin(), shape.end()}, offsets[0], offsets[1]};
+  return StoredTensor{type.type, {shape.begin(), shape.end()}, offsets[0], offsets[1]};
 }
 
 /// Checks that the tensors, by offset, fill the file without gap or overlap.
@@ -143,11 +143,10 @@ Result<StoredTensors> parse_safetensors_header(std::string_view text, uint64_t d
   StoredTensors tensors;
   for (const auto& [name, entry] : header.items()) {
     if (name == "__metadata__") continue;
-    auto tensor = read_entry(name, entry);
-    if (!tensor) return tl::unexpected(tensor.error());
-    tensors[name] = std::move(*tensor);
+    TRY(auto tensor, read_entry(name, entry));
+    tensors[name] = std::move(tensor);
   }
-  if (auto ok = check_layout(tensors, data_bytes); !ok) return tl::unexpected(ok.error());
+  TRY_VOID(check_layout(tensors, data_bytes));
   return tensors;
 }
 

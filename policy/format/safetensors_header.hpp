@@ -12,7 +12,7 @@
 
 namespace warpsmith::policy {
 
-/// `other`: integers, booleans and 8-bit floats, which hold no weights that are read here.
+/// `other`: integers, booleans and 8-bit floats, which are not read as weights.
 enum class StoredType : uint8_t { f64, f32, f16, bf16, other };
 
 int64_t byte_size(StoredType type) noexcept;           // 0 for `other`

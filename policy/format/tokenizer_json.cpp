@@ -108,7 +108,7 @@ Result<void> read_model(const json& model, BpeSpec& bpe) {
   bpe.unknown = text_of(model, "unk_token");
   bpe.fuse_unknown = flag_of(model, "fuse_unk", false);
   bpe.ignore_merges = flag_of(model, "ignore_merges", false);
-  if (auto ok = read_vocabulary(model, bpe); !ok) return ok;
+  TRY_VOID(read_vocabulary(model, bpe));
   return read_merges(model, bpe);
 }
 
@@ -141,7 +141,7 @@ Result<void> read_normalizer(const json& item, Normalizer& normalizer) {
   }
   if (type != "Sequence") return unsupported("normalizer", type);
   for (const json& part : member(item, "normalizers")) {
-    if (auto ok = read_normalizer(part, normalizer); !ok) return ok;
+    TRY_VOID(read_normalizer(part, normalizer));
   }
   return {};
 }
@@ -177,9 +177,8 @@ Result<void> read_step(const json& item, std::vector<PreTokenizerStep>& steps) {
     return unsupported("pre_tokenizer after ByteLevel", type);
   }
   if (type == "Split") {
-    auto split = read_split(item);
-    if (!split) return tl::unexpected(split.error());
-    steps.emplace_back(std::move(*split));
+    TRY(auto split, read_split(item));
+    steps.emplace_back(std::move(split));
   } else if (type == "Digits") {
     steps.emplace_back(DigitsStep{flag_of(item, "individual_digits", false)});
   } else if (type == "ByteLevel") {
@@ -195,10 +194,10 @@ Result<void> read_steps(const json& item, std::vector<PreTokenizerStep>& steps) 
   const bool sequence = text_of(item, "type") == "Sequence";
   const json& list = sequence ? member(item, "pretokenizers") : item;
   if (!sequence) {
-    if (auto ok = read_step(list, steps); !ok) return ok;
+    TRY_VOID(read_step(list, steps));
   } else {
     for (const json& part : list) {
-      if (auto ok = read_step(part, steps); !ok) return ok;
+      TRY_VOID(read_step(part, steps));
     }
   }
   if (!steps.empty() && std::holds_alternative<ByteLevelStep>(steps.back())) return {};
@@ -225,7 +224,7 @@ Result<void> read_template(const json& post, TokenizerSpec& spec) {
       continue;
     }
     const std::string name = text_of(member(part, "SpecialToken"), "id");
-    if (auto ok = read_special(post, name, *into); !ok) return ok;
+    TRY_VOID(read_special(post, name, *into));
   }
   return {};
 }
@@ -237,13 +236,13 @@ Result<void> read_post_processor(const json& item, TokenizerSpec& spec) {
   if (type == "TemplateProcessing") return read_template(item, spec);
   if (type != "Sequence") return unsupported("post_processor", type);
   for (const json& part : member(item, "processors")) {
-    if (auto ok = read_post_processor(part, spec); !ok) return ok;
+    TRY_VOID(read_post_processor(part, spec));
   }
   return {};
 }
 
-/// Accepts ByteLevel, alone or after steps without effect on byte-level entries, as converted GGUF
-/// files have.
+/// Accepts ByteLevel, by itself or after steps without effect on byte-level entries, as in
+/// converted GGUF files.
 Result<void> check_decoder(const json& item) {
   const std::string type = text_of(item, "type");
   if (type == "ByteLevel") return {};
@@ -280,9 +279,8 @@ Result<TokenizerSpec> parse_tokenizer_json(std::string_view text) {
 }
 
 Result<Tokenizer> read_tokenizer(const std::filesystem::path& folder) {
-  const auto text = read_text_file(folder / "tokenizer.json", max_file_bytes);
-  if (!text) return tl::unexpected(text.error());
-  auto spec = parse_tokenizer_json(*text);
+  TRY(const auto text, read_text_file(folder / "tokenizer.json", max_file_bytes));
+  auto spec = parse_tokenizer_json(text);
   if (!spec) return fail(folder.string(), spec.error());
   auto tokenizer = Tokenizer::make(std::move(*spec));
   if (!tokenizer) return fail(folder.string(), tokenizer.error());

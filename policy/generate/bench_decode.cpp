@@ -30,7 +30,7 @@ EngineRequest make_request(int64_t vocab, const DecodeBenchOptions& options, int
 
 Result<void> submit_all(Engine& engine, int64_t vocab, const DecodeBenchOptions& options) {
   for (int64_t i = 0; i < options.batch; ++i) {
-    if (auto ok = engine.submit(make_request(vocab, options, i)); !ok) return ok;
+    TRY_VOID(engine.submit(make_request(vocab, options, i)));
   }
   return {};
 }
@@ -66,7 +66,7 @@ EngineConfig bench_engine_config(const DecodeBenchOptions& options) {
 
 Result<DecodeBenchReport> bench_decode(Engine& engine, int64_t vocab,
                                        const DecodeBenchOptions& options) {
-  if (auto ok = submit_all(engine, vocab, options); !ok) return tl::unexpected(ok.error());
+  TRY_VOID(submit_all(engine, vocab, options));
   DecodeBenchReport report{.batch = options.batch};
   const auto start = Clock::now();
   const int64_t while_prefilling = prefill(engine, options);
@@ -88,7 +88,7 @@ Result<DecodeBenchReport> bench_decode(Engine& engine, int64_t vocab,
 
 Result<double> bench_swap(Engine& engine, const ModelWeights& weights, int64_t vocab,
                           const DecodeBenchOptions& options) {
-  if (auto ok = submit_all(engine, vocab, options); !ok) return tl::unexpected(ok.error());
+  TRY_VOID(submit_all(engine, vocab, options));
   prefill(engine, options);
   constexpr uint64_t swaps = 5;
   constexpr int steps_between = 8;

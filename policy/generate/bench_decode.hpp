@@ -25,7 +25,7 @@ struct DecodeBenchReport {
   double tokens_per_second = 0;  // sampled, over the whole time
 };
 
-/// The smallest engine that holds the bench's sequences.
+/// The smallest engine with room for the benchmark's sequences.
 EngineConfig bench_engine_config(const DecodeBenchOptions& options);
 
 /// Samples at temperature 1 without stop tokens. Prompts are random tokens below `vocab`. The
@@ -33,7 +33,7 @@ EngineConfig bench_engine_config(const DecodeBenchOptions& options);
 Result<DecodeBenchReport> bench_decode(Engine& engine, int64_t vocab,
                                        const DecodeBenchOptions& options);
 
-/// Seconds that sequences wait while an engine takes newer weights: the median of several times,
+/// Seconds that sequences wait while an engine loads newer weights: the median of several runs,
 /// while `options.batch` sequences decode.
 Result<double> bench_swap(Engine& engine, const ModelWeights& weights, int64_t vocab,
                           const DecodeBenchOptions& options);

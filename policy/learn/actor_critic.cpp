@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "policy/learn/surprise.hpp"
+#include "policy/learn/critic_head.hpp"
 #include "policy/model/log_probs.hpp"
 
 namespace warpsmith::policy {
@@ -36,6 +36,19 @@ at::Tensor hidden_rows(const Transformer& body, const ActionPack& plan, bool wit
 }
 
 }  // namespace
+
+std::vector<ParameterGroup> parameter_groups(const ActorCritic& networks) {
+  const auto& lora = networks.lora();
+  ParameterGroup policy{"policy",
+                        lora ? lora->parameters() : networks.actor().weights().parameters()};
+  ParameterGroup critic{"critic", networks.value_head().parameters()};
+  if (networks.has_own_critic_body()) {
+    for (auto& entry : networks.critic_body().weights().parameters()) {
+      critic.parameters.push_back(std::move(entry));
+    }
+  }
+  return {std::move(policy), std::move(critic)};
+}
 
 ActorCritic::ActorCritic(Transformer actor, const CriticConfig& critic, double temperature)
     : actor_(std::move(actor)),
@@ -112,20 +125,20 @@ at::Tensor ActorCritic::evaluate_values(std::span<const HeldTrajectory* const> p
 }
 
 TokenEvaluation ActorCritic::evaluate_policy(std::span<const HeldTrajectory* const> pack,
-                                             Reach reach) const {
+                                             GradientScope scope) const {
   const ActionPack plan = plan_of(pack);
-  return score(hidden_rows(actor_, plan, reach == Reach::everything), {}, plan.targets);
+  return score(hidden_rows(actor_, plan, scope == GradientScope::everything), {}, plan.targets);
 }
 
 TokenEvaluation ActorCritic::evaluate(std::span<const HeldTrajectory* const> pack,
-                                      Reach reach) const {
+                                      GradientScope scope) const {
   if (critic_) {
-    TokenEvaluation now = evaluate_policy(pack, reach);
+    TokenEvaluation now = evaluate_policy(pack, scope);
     now.value = evaluate_values(pack);
     return now;
   }
   const ActionPack plan = plan_of(pack);
-  const at::Tensor rows = hidden_rows(actor_, plan, reach == Reach::everything);
+  const at::Tensor rows = hidden_rows(actor_, plan, scope == GradientScope::everything);
   return score(rows, {stop_gradient_ ? rows.detach() : rows, surprise_of(pack)}, plan.targets);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The networks that are trained: the policy, and a critic on its trunk or with a body of its own.
+// The networks that are trained: the policy, and a critic on its trunk or with its own body.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "policy/learn/action_pack.hpp"
+#include "policy/learn/adamw.hpp"
+#include "policy/learn/critic_head.hpp"
 #include "policy/learn/held_trajectory.hpp"
 #include "policy/learn/lora.hpp"
 #include "policy/model/transformer.hpp"
-#include "policy/model/value_head.hpp"
 #include "runtime/config/learner_config.hpp"
 
 namespace warpsmith::policy {
@@ -31,10 +31,10 @@ struct CriticRows {
   at::Tensor surprise;  // (N, surprise_width) where the critic reads it, else undefined
 };
 
-/// Which networks get gradients.
-enum class Reach : uint8_t {
+/// The networks that get gradients.
+enum class GradientScope : uint8_t {
   everything,
-  value_only,  // the critic alone; a shared trunk gets none from the policy loss
+  value_only,  // only the critic; a shared trunk gets none from the policy loss
 };
 
 /// Identifies weights: those of `version`, or intermediate ones of the step after it.
@@ -57,7 +57,7 @@ class ActorCritic {
               double temperature)
       : ActorCritic(Transformer{std::move(config), std::move(weights)}, critic, temperature) {}
 
-  /// A copy with parameters of its own on `device`.
+  /// A copy with separate parameters on `device`.
   ActorCritic copy_on(at::Device device) const;
   /// Copies the parameters of networks of the same shapes; call `refresh` afterwards.
   void copy_from(const ActorCritic& other);
@@ -83,16 +83,17 @@ class ActorCritic {
   at::Tensor evaluate_values(std::span<const HeldTrajectory* const> pack) const;
   /// Scores whole trajectories in one packed forward pass of each network, with gradients if
   /// autograd is on.
-  TokenEvaluation evaluate(std::span<const HeldTrajectory* const> pack, Reach reach) const;
+  TokenEvaluation evaluate(std::span<const HeldTrajectory* const> pack, GradientScope scope) const;
 
-  /// The policy's scores alone; `value` stays undefined.
-  TokenEvaluation evaluate_policy(std::span<const HeldTrajectory* const> pack, Reach reach) const;
+  /// Only the policy's scores; `value` stays undefined.
+  TokenEvaluation evaluate_policy(std::span<const HeldTrajectory* const> pack,
+                                  GradientScope scope) const;
 
   /// Scores from hidden rows (N, H) of the policy and the inputs of the critic's head; `targets`
   /// (N) are the tokens after them. Without hidden rows of the critic, `value` stays undefined.
   TokenEvaluation score(const at::Tensor& policy_rows, const CriticRows& critic,
                         const at::Tensor& targets) const;
-  /// Whether the critic's head takes surprise_rows after the hidden state.
+  /// True if the critic's head reads surprise_rows after the hidden state.
   bool reads_surprise() const { return surprise_; }
 
  private:
@@ -121,5 +122,13 @@ void record_values(HeldTrajectory& held, const std::vector<int64_t>& actions,
 /// `same_weights` where published weights of the token's own version scored it.
 void record_log_probs(HeldTrajectory& held, const std::vector<int64_t>& actions,
                       const at::Tensor& log_probs, WeightsMark mark);
+
+// The optimiser's parameter groups: the policy or its adapters, and what only the critic has.
+inline constexpr size_t policy_group = 0;
+inline constexpr size_t critic_group = 1;
+
+/// The two groups, in the order of the constants. They are clipped separately, so that the large
+/// gradient of a new critic does not shrink the policy's.
+std::vector<ParameterGroup> parameter_groups(const ActorCritic& networks);
 
 }  // namespace warpsmith::policy

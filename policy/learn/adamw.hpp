@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// AdamW with decoupled weight decay (Loshchilov and Hutter, arXiv 1711.05101, algorithm 2). Groups
-// of parameters have learning rates of their own and are clipped separately.
+// AdamW with decoupled weight decay (Loshchilov and Hutter, arXiv 1711.05101, algorithm 2). Each
+// group of parameters has its own learning rate and is clipped separately.
 #pragma once
 
 #include <ATen/core/Tensor.h>

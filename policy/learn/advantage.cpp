@@ -2,7 +2,9 @@
 #include "policy/learn/advantage.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
+#include <utility>
 
 namespace warpsmith::policy {
 
@@ -35,6 +37,40 @@ Advantages masked_gae(const AdvantageConfig& config, const AdvantageChunk& traje
   const auto actions =
       std::count_if(trajectory.mask.begin(), trajectory.mask.end(), [](uint8_t m) { return m; });
   return BackwardGae{config.gamma, lambda_of(config, actions)}.chunk(trajectory);
+}
+
+double PromptBaseline::of(uint64_t prompt) const {
+  const double mean = all_.weight > 0 ? all_.sum / all_.weight : 0;
+  const auto found = entries_.find(prompt);
+  if (found == entries_.end()) return mean;
+  return (found->second.sum + prior * mean) / (found->second.weight + prior);
+}
+
+void PromptBaseline::add(uint64_t prompt, double reward) {
+  if (entries_.size() >= capacity && entries_.find(prompt) == entries_.end()) return;
+  Entry& entry = entries_[prompt];
+  all_.sum += reward - (1 - fade) * entry.sum;
+  all_.weight += 1 - (1 - fade) * entry.weight;
+  entry.sum = fade * entry.sum + reward;
+  entry.weight = fade * entry.weight + 1;
+}
+
+void PromptBaseline::restore(std::map<uint64_t, Entry> entries) {
+  entries_ = std::move(entries);
+  all_ = {};
+  for (const auto& [prompt, entry] : entries_) {
+    all_.sum += entry.sum;
+    all_.weight += entry.weight;
+  }
+}
+
+double RunningScale::divisor() const {
+  return mean_square_ > 0 ? std::sqrt(mean_square_) : 1.0;
+}
+
+void RunningScale::add_step(double mean_square) {
+  if (!(mean_square > 0)) return;
+  mean_square_ = mean_square_ > 0 ? keep * mean_square_ + (1 - keep) * mean_square : mean_square;
 }
 
 }  // namespace warpsmith::policy

@@ -8,7 +8,7 @@
 
 #include "policy/format/hf_folder.hpp"
 #include "policy/format/safetensors.hpp"
-#include "policy/learn/surprise.hpp"
+#include "policy/learn/critic_head.hpp"
 
 namespace warpsmith::policy {
 namespace {
@@ -26,7 +26,7 @@ tl::unexpected<Error> unfit(Error error) {
   return tl::unexpected(std::move(error));
 }
 
-/// The error of a file that can be read but is of another model.
+/// The error for a readable file of another model.
 tl::unexpected<Error> unfit(const fs::path& file, Error error) {
   error.message = file.string() + ": " + error.message;
   return unfit(std::move(error));
@@ -50,9 +50,8 @@ Result<CriticWeights> read_critic(const fs::path& folder, const ModelConfig& con
   if (!head) return unfit(folder / head_file, std::move(head.error()));
   CriticWeights critic{std::move(*head), std::nullopt};
   if (how.kind == CriticKind::shared) return critic;
-  auto body = read_body(folder, config);
-  if (!body) return tl::unexpected(std::move(body.error()));
-  critic.body = std::move(*body);
+  TRY(auto body, read_body(folder, config));
+  critic.body = std::move(body);
   return critic;
 }
 
@@ -74,7 +73,7 @@ Result<void> save_critic(const fs::path& folder, const ActorCritic& networks) {
 
 Result<void> save_critic(const fs::path& folder, const ValueHead& head, const Transformer* body) {
   if (body != nullptr) {
-    if (auto saved = save_hf_model(folder, *body); !saved) return saved;
+    TRY_VOID(save_hf_model(folder, *body));
   }
   return write_safetensors(folder / head_file, value_head_to_map(head));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A critic on disk: value_head.safetensors, and for a critic with a body of its own a model folder.
-// The form of a checkpoint's critic/.
+// A critic on disk: value_head.safetensors, and a model folder if the critic has its own body. Same
+// layout as a checkpoint's critic/.
 #pragma once
 
 #include <filesystem>

@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 
-#include "runtime/checksum.hpp"
-#include "runtime/no_log_probs.hpp"
+#include "runtime/bytes.hpp"
+#include "runtime/policy_version.hpp"
 
 namespace warpsmith::policy {
 namespace {
@@ -20,7 +21,7 @@ bool is_log_probability(float x) {
   return std::isfinite(x) && x <= 1e-3F;  // rounding may exceed 0 slightly
 }
 
-/// Why the token's log-probability is none that PPO can use.
+/// Why PPO cannot use the token's log-probability.
 std::string why_unusable(const Segment& s, size_t t) {
   if (s.versions[t] == no_weights) {
     return " has no log-probability: a [brain] gave it; such trajectories serve rft and eval, not "
@@ -80,7 +81,7 @@ Result<bool> HeldTrajectory::append(const Segment& segment) {
     return fail(ErrorCode::invalid_argument,
                 name_of(segment) + ": expected number " + std::to_string(next_segment) + " first");
   }
-  if (auto checked = check_tokens(segment); !checked) return tl::unexpected(checked.error());
+  TRY_VOID(check_tokens(segment));
   if (tokens.empty() && !segment.action_mask.empty() && segment.action_mask.front() == 1) {
     return fail(ErrorCode::invalid_argument,
                 name_of(segment) + ": a trajectory must begin with a prompt token");
@@ -107,6 +108,44 @@ std::vector<int64_t> action_positions(const HeldTrajectory& trajectory, int64_t 
     if (trajectory.mask[static_cast<size_t>(t)] == 1) positions.push_back(t);
   }
   return positions;
+}
+
+TrainingItem make_item(HeldTrajectory held, Outcome outcome, double reward) {
+  TrainingItem item{.held = std::move(held), .outcome = std::move(outcome), .reward = reward};
+  item.actions = action_positions(item.held);
+  item.lags.resize(item.actions.size(), 0);
+  item.trainable.resize(item.actions.size(), 1);
+  return item;
+}
+
+int64_t mark_stale(TrainingItem& item, PolicyVersion current, const RestoredSteps& restored,
+                   int64_t max_lag) {
+  int64_t trainable = 0;
+  for (size_t i = 0; i < item.actions.size(); ++i) {
+    const PolicyVersion sampled = item.held.versions[static_cast<size_t>(item.actions[i])];
+    item.lags[i] = lag_between(sampled, current, restored);
+    item.trainable[i] = item.lags[i] <= static_cast<uint64_t>(max_lag) ? 1 : 0;
+    trainable += item.trainable[i];
+  }
+  return trainable;
+}
+
+void compute_advantages(TrainingItem& item, const AdvantageConfig& config, double divisor) {
+  const size_t n = item.actions.size();
+  std::vector<double> values(n);
+  std::vector<double> rewards(n, 0.0);
+  for (size_t i = 0; i < n; ++i) {
+    values[i] = double{item.held.values[static_cast<size_t>(item.actions[i])]} + item.baseline;
+  }
+  if (n > 0) rewards.back() = item.reward;
+  const std::vector<uint8_t> mask(n, 1);  // masked tokens would change nothing
+  const Advantages gae = masked_gae(config, {mask, rewards, values});
+  item.advantages.assign(n, 0);
+  item.targets.assign(n, 0);
+  for (size_t i = 0; i < n; ++i) {
+    item.advantages[i] = static_cast<float>(gae.advantages[i] / divisor);
+    item.targets[i] = static_cast<float>(gae.targets[i]);
+  }
 }
 
 }  // namespace warpsmith::policy

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A trajectory in the learner: its segments joined, and the scores of its tokens.
+// A trajectory in the learner: its segments joined and the scores of its tokens; once it is closed,
+// also its advantages and the other per-token quantities for training.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "policy/learn/advantage.hpp"
 #include "runtime/policy_version.hpp"
 #include "runtime/result.hpp"
 #include "runtime/segment.hpp"
@@ -44,5 +46,32 @@ uint64_t prompt_key(const HeldTrajectory& held);
 
 /// Positions of sampled tokens within the trajectory, ascending.
 std::vector<int64_t> action_positions(const HeldTrajectory& trajectory, int64_t from = 0);
+
+/// A closed trajectory. N action tokens; per-token arrays are (N), in order.
+struct TrainingItem {
+  HeldTrajectory held;
+  Outcome outcome;
+  double reward = 0;               // after the overlong penalty
+  double baseline = 0;             // the prompt's mean reward at closing; 0 if unused
+  std::vector<int64_t> actions;    // positions of the action tokens
+  std::vector<float> advantages;   // empty until the first use
+  std::vector<float> targets;      // λ-returns, including the baseline
+  std::vector<float> reference;    // log π_ref; empty without a KL term
+  std::vector<uint32_t> lags;      // at first use
+  std::vector<uint8_t> trainable;  // m: 1 where the lag is within the bound
+
+  int64_t token_count() const { return static_cast<int64_t>(actions.size()); }
+};
+
+TrainingItem make_item(HeldTrajectory held, Outcome outcome, double reward);
+
+/// Sets lags against version `current`, and m = 0 where the lag exceeds `max_lag`. Returns the
+/// number of tokens with m = 1.
+int64_t mark_stale(TrainingItem& item, PolicyVersion current, const RestoredSteps& restored,
+                   int64_t max_lag);
+
+/// Computes advantages (divided by `divisor`) and targets from the item's values, with the reward
+/// on the last action token.
+void compute_advantages(TrainingItem& item, const AdvantageConfig& config, double divisor);
 
 }  // namespace warpsmith::policy

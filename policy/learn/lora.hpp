@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Low-rank adapters (LoRA; Hu et al., arXiv 2106.09685, section 4.1): a target matrix computes as
 // W = W0 + (alpha / rank) B A, where W0 is frozen and A and B are trained. Networks always compute
-// with the merged W, rounded to their type: exactly what is published and sampled from.
+// with the merged W, rounded to their type: exactly the weights that are published and sampled
+// from.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -29,8 +30,8 @@ LoraSize size_of(const LoraConfig& config, const ModelConfig& model);
 /// Adapters of all target matrices of a model.
 class Lora {
  public:
-  /// Gives every target in `weights` storage of its own for W, with W0 as it is now: A is drawn
-  /// from `seed`, B is 0. `weights` stay frozen otherwise.
+  /// Gives every target in `weights` separate storage for W, with the present values as W0: A is
+  /// drawn from `seed`, B is 0. All other `weights` stay frozen.
   Lora(const LoraConfig& config, ModelWeights& weights, uint64_t seed);
 
   /// A copy of the adapters, with W0 shared on the same device, for `weights` that are a copy
@@ -49,7 +50,7 @@ class Lora {
   /// Gradients of W become gradients of A and B as soon as a backward pass has added them up, and
   /// are freed. They have the type of W.
   void require_grad();
-  /// Brings W up to date.
+  /// Updates W.
   void merge();
 
  private:
@@ -63,6 +64,13 @@ class Lora {
 
   double scale_ = 0;
   std::vector<Adapter> adapters_;
+};
+
+/// The configuration and the frozen weights that adapters belong to.
+struct LoraOrigin {
+  LoraConfig config;
+  std::string base;      // the folder of the frozen weights
+  std::string checksum;  // of their values
 };
 
 }  // namespace warpsmith::policy

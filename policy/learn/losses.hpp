@@ -42,8 +42,8 @@ struct PolicyLoss {
 PolicyLoss policy_loss(const LossConfig& config, const PolicyTokens& tokens);
 
 /// sg(min(π/μ, weight_cap)) ½ (log π − log π_ref)², (N). Its mean gradient over tokens sampled by μ
-/// is that of KL(π ‖ π_ref), as long as no weight is capped; its value is not that of the KL. (The
-/// gradient of the better-known k3 = e^d − d − 1, d = log π_ref − log π, is that of KL(π_ref ‖ π).)
+/// is that of KL(π ‖ π_ref), as long as no weight is capped; its value is not the KL. (The gradient
+/// of the better-known k3 = e^d − d − 1, d = log π_ref − log π, is that of KL(π_ref ‖ π).)
 at::Tensor kl_loss(const LossConfig& config, const PolicyTokens& tokens);
 
 /// ½ (V − target)², (N). With `clip` > 0 the larger of that and the same with V clipped to `first`

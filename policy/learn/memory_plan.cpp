@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t wide = 4;             // bytes of a float32
 constexpr int64_t head_rows = 2048;     // of logits at once; see token_log_probs
-constexpr int64_t block_rows = 16'384;  // of a feed-forward block at once; see run_layer_again
+constexpr int64_t block_rows = 16'384;  // of a feed-forward block at once; see transformer.cpp
 
 /// Bytes of a number in the copy that computes.
 int64_t element_of(const LearnerConfig& config) {
@@ -22,24 +22,23 @@ int64_t networks_of(const LearnerConfig& config) {
   return config.critic.kind == CriticKind::separate ? 2 : 1;
 }
 
-/// What the backward pass of one layer makes and frees again: the projections, their rotated
-/// copies and the gradients of both, and the widest part of the feed-forward block.
+/// The temporary tensors of one layer's backward pass: the projections, their rotated copies and
+/// the gradients of both, and the widest part of the feed-forward block.
 int64_t layer_work(const ModelConfig& m, int64_t tokens, int64_t element) {
   const int64_t attention = 5 * m.qkv_size() + 4 * m.hidden;
   const int64_t block = std::min(tokens, block_rows) * (8 * m.ffn + 6 * m.hidden);
   return element * (tokens * attention + block);
 }
 
-/// What scoring makes and frees again: hidden rows and their gradients, logits, the head's
-/// gradient.
+/// The temporary tensors of scoring: hidden rows and their gradients, logits, the head's gradient.
 int64_t head_work(const ModelConfig& m, int64_t tokens, int64_t element) {
   const int64_t rows = std::min(tokens, head_rows);
   return 3 * tokens * m.hidden * element + rows * m.vocab * (3 * wide + element) +
          m.vocab * m.hidden * (wide + element);
 }
 
-/// What one layer keeps from the forward to the backward pass. `stashed`: its input and the output
-/// of attention are in host memory.
+/// The tensors that one layer keeps from the forward to the backward pass. `stashed`: its input and
+/// the output of attention are in host memory.
 int64_t layer_kept(const ModelConfig& m, int64_t tokens, int64_t element, bool stashed) {
   const bool fused = element < wide;
   const int64_t inputs = tokens * element * (m.hidden + (fused ? m.q_size() : 0));
@@ -51,7 +50,7 @@ int64_t stashed_bytes(const ModelConfig& m, int64_t tokens, int64_t element) {
 }
 
 /// The bytes of a pass, which begins with everything kept and ends with all gradients. The first
-/// pass of an update begins without the gradients of the layers, as `spared` bytes.
+/// pass of an update begins without the layers' gradients, which saves `spared` bytes.
 int64_t activation_bytes(const ModelConfig& m, int64_t tokens, int64_t element, bool stashed,
                          int64_t spared) {
   const int64_t all = m.layers * layer_kept(m, tokens, element, stashed);
@@ -60,8 +59,8 @@ int64_t activation_bytes(const ModelConfig& m, int64_t tokens, int64_t element, 
   return two + work + std::max(all - spared, all / m.layers);
 }
 
-/// What the graph of one layer keeps on a CPU, where nothing is computed again: both norms, the
-/// projections and their rotated copies, attention, both sums, gates, units and their product.
+/// The tensors that the graph of one layer keeps on a CPU, where nothing is recomputed: both norms,
+/// the projections and their rotated copies, attention, both sums, gates, units and their product.
 int64_t graph_bytes(const ModelConfig& m, int64_t tokens) {
   return m.layers * tokens * wide * (4 * m.hidden + 3 * m.qkv_size() + m.q_size() + 5 * m.ffn);
 }
@@ -88,15 +87,15 @@ int64_t prefix_bytes(const ModelConfig& m, int64_t networks, int64_t tokens, int
   return networks * 2 * m.layers * m.kv_size() * tokens * element;
 }
 
-/// The layers' float32 gradients if one pass makes an update; 0 if more do.
+/// The layers' float32 gradients if an update has one pass; 0 if it has more.
 int64_t spared_gradients(const ModelConfig& m, const StepConfig& step) {
   const bool one_pass = step.trajectories <= step.minibatches;
   return one_pass ? (m.parameter_count() - (m.tied_embeddings ? 1 : 2) * m.vocab * m.hidden) * wide
                   : 0;
 }
 
-/// Beyond its bound, a GPU with prefixes in host memory holds two layers of each network's at a
-/// time: both networks compute at once.
+/// In addition to its bound, a GPU with prefixes in host memory has two layers of each network's
+/// prefix at a time, because both networks compute at once.
 void plan_prefixes(LearnerMemory& plan, const ModelConfig& m, const LearnerConfig& config,
                    const TrajectoryBounds& bounds) {
   const int64_t element = element_of(config);
@@ -141,8 +140,8 @@ DataStageMemory plan_policy_fitting(const ModelConfig& model, const LearnerConfi
           .host = offloaded_bytes(model, config, pack)};
 }
 
-/// A critic with a body is trained beside the frozen policy, and its best weights are kept. On the
-/// policy's trunk only the head is trained, and a pass keeps nothing of the layers.
+/// A critic with its own body is trained next to the frozen policy, and its best weights are kept.
+/// On the policy's trunk only the head is trained, and a pass keeps nothing of the layers.
 DataStageMemory plan_critic_fitting(const ModelConfig& model, const LearnerConfig& config,
                                     int64_t pack) {
   const int64_t policy = weight_bytes(model, config);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much memory a learner's tensors take, before any is made.
+// Computes the memory of a learner's tensors before any is made.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,11 @@ struct LearnerMemory {
 
 /// Bounds on the trajectories of a run.
 struct TrajectoryBounds {
-  int64_t longest = 0;     // tokens; it is a pack of its own
+  int64_t longest = 0;     // tokens; it is a separate pack
   int64_t concurrent = 1;  // whose prefixes may be kept during a gradient pass
 };
 
-/// Bytes of a stage that learns from given data.
+/// Bytes of a stage that learns from existing data.
 struct DataStageMemory {
   int64_t parameters = 0;   // weights, gradients, two moments, the copy that computes
   int64_t activations = 0;  // of one pass over the longest pack, beyond gradients

@@ -2,12 +2,11 @@
 #include "policy/learn/placement.hpp"
 
 #include <ATen/Context.h>
-#include <ATen/ops/zeros.h>
 
 #include <string>
 #include <utility>
 
-#include "policy/learn/ranks/nccl_collective.hpp"
+#include "policy/learn/ranks/threaded_group.hpp"
 #include "runtime/cuda/driver.hpp"
 
 namespace warpsmith::policy {
@@ -47,7 +46,7 @@ namespace {
 
 std::string why_no_gpu() {
   const auto driver = cuda::Driver::load();
-  return driver ? "it is without CUDA, or needs a newer driver than one of CUDA " +
+  return driver ? "it was built without CUDA, or needs a newer driver than one of CUDA " +
                       cuda::version_text(driver->cuda_version())
                 : driver.error().message;
 }
@@ -77,10 +76,6 @@ Result<void> check_placement(const LearnerConfig& config) {
   return fail(ErrorCode::unsupported, "learner.gpus: expected 1, got " +
                                           std::to_string(config.gpus) +
                                           ": this was built without NCCL's header (nccl.h)");
-}
-
-void wait_for(at::Device device) {
-  if (device.is_cuda()) (void)at::zeros({1}, at::TensorOptions(device)).cpu();
 }
 
 }  // namespace warpsmith::policy

@@ -26,10 +26,7 @@ std::vector<at::Device> devices_of(const LearnerConfig& config);
 /// freezes have the type that it computes in.
 Transformer placed(ModelConfig config, ModelWeights weights, const LearnerConfig& learner);
 
-/// `unsupported` if a configured GPU is not there, or if several cannot work together.
+/// `unsupported` if a configured GPU does not exist, or if several cannot work together.
 Result<void> check_placement(const LearnerConfig& config);
-
-/// Waits for all work that this thread has queued on `device`.
-void wait_for(at::Device device);
 
 }  // namespace warpsmith::policy

@@ -31,8 +31,8 @@ std::optional<double> worst_low(const Verdict& verdict, Bound bound) {
 }
 
 double milestone(const Verdict& verdict) {
-  const auto eager = worst_low(verdict, &ShapeResult::speedup_eager_ci);
-  const auto compiled = worst_low(verdict, &ShapeResult::speedup_compile_ci);
+  const auto eager = worst_low(verdict, &ShapeResult::speedup_eager_interval);
+  const auto compiled = worst_low(verdict, &ShapeResult::speedup_compile_interval);
   if (!eager || !clearly_faster(*eager)) return 1.0;
   return compiled && clearly_faster(*compiled) ? 3.0 : 2.0;
 }
@@ -42,7 +42,7 @@ double milestone(const Verdict& verdict) {
 double reward_of(const Verdict& verdict, RewardRule rule) {
   if (!verdict.is_rewarded()) return rejected;
   if (rule == RewardRule::milestone) return milestone(verdict);
-  const double low = worst_low(verdict, &ShapeResult::speedup_eager_ci).value_or(0.0);
+  const double low = worst_low(verdict, &ShapeResult::speedup_eager_interval).value_or(0.0);
   return rule == RewardRule::speedup ? low : logarithmic(low);
 }
 

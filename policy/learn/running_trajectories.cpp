@@ -1,12 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/learn/running_trajectories.hpp"
 
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
+
 #include <algorithm>
+#include <array>
+#include <numeric>
+#include <ranges>
 #include <string>
 #include <utility>
 
+#include "policy/learn/critic_head.hpp"
+
 namespace warpsmith::policy {
 namespace {
+
+std::optional<SequenceCache> critic_cache(const ActorCritic& networks,
+                                          const at::TensorOptions& computed) {
+  if (!networks.has_own_critic_body()) return std::nullopt;
+  return SequenceCache{networks.config(), computed};
+}
 
 Result<void> check_vocabulary(const Segment& segment, int64_t vocab) {
   const auto bad = std::find_if(segment.tokens.begin(), segment.tokens.end(),
@@ -19,11 +33,121 @@ Result<void> check_vocabulary(const Segment& segment, int64_t vocab) {
 }
 
 Result<bool> append(HeldTrajectory& held, const Segment& segment, int64_t vocab) {
-  if (auto known = check_vocabulary(segment, vocab); !known) return tl::unexpected(known.error());
+  TRY_VOID(check_vocabulary(segment, vocab));
   return held.append(segment);
 }
 
 }  // namespace
+
+KeptPrefix::KeptPrefix(const ActorCritic& networks)
+    : config_(networks.config()),
+      computed_(networks.actor().computed().embed.options()),
+      policy_(config_, computed_),
+      critic_(critic_cache(networks, computed_)) {}
+
+int64_t KeptPrefix::bytes_with(int64_t tokens) const {
+  return policy_.bytes_with(tokens) + (critic_ ? critic_->bytes_with(tokens) : 0);
+}
+
+int64_t KeptPrefix::host_bytes_with(int64_t tokens) const {
+  return policy_.host_bytes_with(tokens) + (critic_ ? critic_->host_bytes_with(tokens) : 0);
+}
+
+void KeptPrefix::move_to_host() {
+  policy_.move_to_host();
+  if (critic_) critic_->move_to_host();
+}
+
+void KeptPrefix::restart() {
+  const bool was_on_host = policy_.is_on_host();
+  policy_ = SequenceCache{config_, computed_};
+  if (critic_) critic_ = SequenceCache{config_, computed_};
+  if (was_on_host) move_to_host();
+  policy_last_ = at::Tensor();
+  critic_last_ = at::Tensor();
+}
+
+at::Tensor KeptPrefix::continue_body(const Transformer& body, SequenceCache& cache,
+                                     at::Tensor& last, const HeldTrajectory& held) const {
+  const std::vector<int32_t> tokens(held.tokens.begin() + cache.length(), held.tokens.end());
+  const std::array<SequenceCache*, 1> caches{&cache};
+  const at::Tensor hidden = body.forward(pack_sequences(std::array{tokens}), caches);
+  const at::Tensor rows = last.defined() ? at::cat({last, hidden}, 0) : hidden;
+  last = hidden.narrow(0, hidden.size(0) - 1, 1).clone();
+  return rows;
+}
+
+std::array<at::Tensor, 2> KeptPrefix::continue_bodies(const ActorCritic& networks,
+                                                      const HeldTrajectory& held,
+                                                      const SideStream& critic_stream) {
+  if (!critic_) {
+    const at::Tensor rows = continue_body(networks.actor(), policy_, policy_last_, held);
+    return {rows, rows};
+  }
+  critic_->make_room(held.size() - critic_->length());
+  at::Tensor values;
+  const SideStream::Mark valued = critic_stream.run(
+      [&] { values = continue_body(networks.critic_body(), *critic_, critic_last_, held); });
+  const at::Tensor rows = continue_body(networks.actor(), policy_, policy_last_, held);
+  critic_stream.join(valued);
+  return {rows, values};
+}
+
+void KeptPrefix::extend(const ActorCritic& networks, HeldTrajectory& held, WeightsMark mark,
+                        bool refresh, const SideStream& critic_stream) {
+  const at::NoGradGuard no_grad;
+  if (held.size() == held.scored) return;
+  if (refresh && oldest_updates_ != mark.updates) restart();
+  if (length() == 0) oldest_updates_ = mark.updates;
+  // Row r is the hidden state at token first + r, which scores the next token.
+  const int64_t first = length() == 0 ? 0 : length() - 1;
+  const auto [rows, value_rows] = continue_bodies(networks, held, critic_stream);
+  const std::vector<int64_t> actions = action_positions(held, held.scored);
+  const at::Tensor surprise =
+      networks.reads_surprise() ? surprise_rows(surprises(held, held.scored)) : at::Tensor();
+  held.scored = held.size();
+  if (actions.empty()) return;
+  std::vector<int64_t> from;
+  std::vector<int64_t> targets;
+  for (const int64_t t : actions) {
+    from.push_back(t - 1 - first);
+    targets.push_back(held.tokens[static_cast<size_t>(t)]);
+  }
+  const at::Tensor at = index_tensor(from).to(rows.device());
+  const CriticRows critic{value_rows.index_select(0, at), surprise};
+  const TokenEvaluation scored =
+      networks.score(rows.index_select(0, at), critic, index_tensor(targets));
+  const bool exact = oldest_updates_ == mark.updates;
+  record_values(held, actions, scored.value);
+  record_log_probs(held, actions, scored.log_prob, exact ? mark : WeightsMark{.published = false});
+}
+
+std::vector<TrajectoryId> prefixes_to_evict(std::vector<PrefixSize> kept, int64_t bound,
+                                            std::optional<TrajectoryId> needed) {
+  int64_t excess = -bound;
+  for (const PrefixSize& one : kept) excess += one.bytes;
+  const auto stays = [&](const PrefixSize& one) {
+    return one.bytes == 0 || (one.id == needed && one.bytes <= bound);
+  };
+  std::erase_if(kept, stays);
+  const auto order = [&](const PrefixSize& one) { return std::pair{one.id != needed, one.tokens}; };
+  std::ranges::sort(kept, {}, order);  // prefixes that cannot stay come first
+  std::vector<PrefixSize> evicted;
+  for (const PrefixSize& one : kept) {
+    if (excess <= 0) break;
+    excess -= one.bytes;
+    evicted.push_back(one);
+  }
+  for (auto it = evicted.rbegin(); it != evicted.rend(); ++it) {  // the most expensive first
+    if (excess + it->bytes > 0) continue;
+    excess += it->bytes;
+    it->bytes = 0;
+  }
+  std::erase_if(evicted, [](const PrefixSize& one) { return one.bytes == 0; });
+  std::vector<TrajectoryId> ids(evicted.size());
+  std::ranges::transform(evicted, ids.begin(), &PrefixSize::id);
+  return ids;
+}
 
 Result<void> RunningTrajectories::observe(const Segment& segment, const ActorCritic& networks,
                                           WeightsMark mark) {
@@ -45,13 +169,13 @@ void RunningTrajectories::score(TrajectoryId id, const ActorCritic& networks, We
   if (running.held.size() == 0 || !running.streams) return;
   if (!running.prefix) running.prefix.emplace(networks);
   make_room(id);
-  if (!beside_) beside_.emplace(networks.actor().computed().embed.device());
+  if (!critic_stream_) critic_stream_.emplace(networks.actor().computed().embed.device());
   if (running.prefix) {
-    running.prefix->extend(networks, running.held, mark, config_.refresh_prefix, *beside_);
+    running.prefix->extend(networks, running.held, mark, config_.refresh_prefix, *critic_stream_);
   }
 }
 
-/// What each prefix takes once the segments at hand are scored.
+/// The memory of each prefix once all segments so far are scored.
 std::vector<PrefixSize> RunningTrajectories::sizes(Bytes bytes) const {
   std::vector<PrefixSize> all;
   for (const auto& [id, running] : running_) {
@@ -62,24 +186,24 @@ std::vector<PrefixSize> RunningTrajectories::sizes(Bytes bytes) const {
   return all;
 }
 
-/// One in host memory goes on growing there; one that was released would have to be run again.
+/// A prefix in host memory continues to grow there; a released one must be recomputed.
 void RunningTrajectories::make_room(TrajectoryId growing) {
   const std::vector<PrefixSize> here = sizes(&KeptPrefix::bytes_with);
   if (!config_.offloads(Offload::kept_prefixes)) {
-    release(prefixes_to_give_up(here, config_.max_held_bytes, growing), growing);
+    release(prefixes_to_evict(here, config_.max_held_bytes, growing), growing);
     return;
   }
-  for (const TrajectoryId id : prefixes_to_give_up(here, config_.max_held_bytes)) {
+  for (const TrajectoryId id : prefixes_to_evict(here, config_.max_held_bytes)) {
     running_.at(id).prefix->move_to_host();
     ++offloaded_prefixes_;
   }
-  release(prefixes_to_give_up(sizes(&KeptPrefix::host_bytes_with), config_.max_offloaded_bytes,
-                              growing),
-          growing);
+  release(
+      prefixes_to_evict(sizes(&KeptPrefix::host_bytes_with), config_.max_offloaded_bytes, growing),
+      growing);
 }
 
-/// A growing trajectory whose prefix alone is beyond a bound would be run whole again for each of
-/// its segments; instead its first gradient scores it.
+/// A growing trajectory whose prefix alone exceeds a bound would be recomputed in full for each of
+/// its segments, so it is scored at its first use instead.
 void RunningTrajectories::release(const std::vector<TrajectoryId>& ids, TrajectoryId growing) {
   for (const TrajectoryId id : ids) {
     Running& running = running_.at(id);

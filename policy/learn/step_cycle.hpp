@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The phases of one optimiser step: trajectories are collected, then used again. Pure.
+// The phases of one optimiser step: trajectories are collected, then reused; and their split over
+// the ranks. Pure.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <vector>
 
 #include "runtime/config/learner_config.hpp"
 
 namespace warpsmith::policy {
 
-/// What happens next stands beside each phase.
+/// Each comment says what happens next.
 enum class StepPhase : uint8_t {
   collecting,  // the next closed trajectory is used; the step waits for it
   repeating,   // the next pack of a later epoch is used; nothing to wait for
@@ -53,6 +57,25 @@ class StepCycle {
   int64_t minibatch_ = 0;
   int64_t cursor_ = 0;
   bool closed_ = false;
+};
+
+/// Splits the trajectories of one pass by tokens into packs, one for each rank.
+class PackSplit {
+ public:
+  PackSplit(size_t ranks, int64_t pack_tokens) : tokens_(ranks, 0), pack_tokens_(pack_tokens) {}
+
+  /// The rank whose pack takes the next trajectory, of that many tokens: the one with the fewest so
+  /// far. Empty if it does not fit there; a pack without a trajectory takes any.
+  std::optional<size_t> rank_for(int64_t tokens) const {
+    const auto least = std::min_element(tokens_.begin(), tokens_.end());
+    if (*least > 0 && *least + tokens > pack_tokens_) return std::nullopt;
+    return static_cast<size_t>(least - tokens_.begin());
+  }
+  void add(size_t rank, int64_t tokens) { tokens_[rank] += tokens; }
+
+ private:
+  std::vector<int64_t> tokens_;
+  int64_t pack_tokens_;
 };
 
 }  // namespace warpsmith::policy

@@ -5,12 +5,11 @@
 #include <string>
 #include <utility>
 
-#include "policy/learn/device_memory.hpp"
-#include "policy/learn/lora_folder.hpp"
 #include "policy/learn/losses.hpp"
 #include "policy/learn/placement.hpp"
 #include "policy/learn/ranks/threaded_group.hpp"
 #include "policy/learn/trainer_checkpoint.hpp"
+#include "policy/model/libtorch_runtime.hpp"
 
 namespace warpsmith::policy {
 namespace {
@@ -54,7 +53,8 @@ TrainerState make_state(const TrainerSetup& setup, ModelConfig config, ModelWeig
   return state;
 }
 
-Error too_many(const char* what, const char* done, const LeftOut& left_out, const char* remedy) {
+Error too_many(const char* what, const char* done, const FailureStreak& left_out,
+               const char* remedy) {
   return {ErrorCode::infrastructure,
           "learner: " + std::to_string(left_out.in_a_row) + " " + what + " in a row were " + done +
               ", as learner.max_skipped allows no more; the last one: " + left_out.last +
@@ -115,7 +115,7 @@ Progress Trainer::advance() {
   if (!step_->is_finished()) return progress;
   progress.step = step_->finish(state_);
   const at::Device device = published_.weights->embed.device();
-  progress.step->peak_bytes = peak_bytes(device);
+  progress.step->memory_peak_bytes = peak_bytes(device);
   reset_peak_bytes(device);
   begin_step();
   return progress;
@@ -178,11 +178,11 @@ Result<void> Trainer::restore(const std::filesystem::path& folder, uint32_t inca
   return {};
 }
 
-/// Publishes the weights that the step begins with.
+/// Publishes the weights at the start of the step.
 void Trainer::begin_step() {
   const ModelWeights& newest = state_.networks().actor().computed();
   published_ = {state_.mark.version, std::make_shared<const ModelWeights>(newest.clone())};
-  wait_for(newest.embed.device());  // readers use streams of their own
+  wait_for(newest.embed.device());  // readers use their own streams
   step_.emplace(setup_.learner, setup_.seed, first_policies());
 }
 

@@ -13,14 +13,13 @@
 #include "policy/learn/critic_folder.hpp"
 #include "policy/learn/running_trajectories.hpp"
 #include "policy/learn/trainer_checkpoint.hpp"
-#include "policy/learn/trainer_state.hpp"
 #include "policy/learn/training_step.hpp"
 #include "runtime/config/learner_config.hpp"
 #include "runtime/trajectory.hpp"
 
 namespace warpsmith::policy {
 
-/// What a trainer needs besides its weights.
+/// A trainer's settings in addition to its weights.
 struct TrainerSetup {
   LearnerConfig learner;
   double temperature = 1.0;  // of the generator; log-probabilities use the same
@@ -43,7 +42,7 @@ struct Progress {
   std::optional<Error> halt;  // see Trainer::halt
 };
 
-/// What is held at present.
+/// The trajectories and memory in use.
 struct TrainerStatus {
   size_t running = 0;              // trajectories observed, not closed
   size_t waiting = 0;              // trajectories closed, gradient not taken
@@ -54,8 +53,8 @@ struct TrainerStatus {
 };
 
 /// Owns policy, critic and optimiser. Not thread-safe; the same calls in the same order give the
-/// same weights. With several ranks, which are threads of its own, a call that fails on one of them
-/// throws and leaves the trainer unusable: the last checkpoint stays.
+/// same weights. With several ranks, which are the trainer's own threads, a call that fails on one
+/// of them throws and leaves the trainer unusable; the last checkpoint remains.
 class Trainer {
  public:
   /// Uses the weights without a copy if they are float32 on the configured device; see
@@ -80,7 +79,7 @@ class Trainer {
   bool has_work() const { return step_->has_work(closed_); }
   /// One bounded piece of work; see TrainingStep::advance.
   Progress advance();
-  /// Completes the current step with what it has, at the end of a run.
+  /// Completes the current step with the collected trajectories, at the end of a run.
   Progress flush();
 
   /// The newest published weights, in the type and on the device that the learner computes with;
@@ -89,7 +88,7 @@ class Trainer {
   PolicyVersion version() const { return state_.mark.version; }
   TrainerStatus status() const;
   /// Why training must stop: too many updates in a row were skipped, or too many segments in a row
-  /// were refused for what they hold.
+  /// were refused because of their content.
   std::optional<Error> halt() const;
   /// True when `observe` runs forwards.
   bool streams() const { return setup_.learner.forwards == ForwardMode::streamed; }
@@ -100,7 +99,7 @@ class Trainer {
   /// A checkpoint to be written. `invalid_argument` while `mid_step`. Gradients of the current step
   /// are not in it: a resumed run gets its trajectories again.
   Result<TrainerSnapshot> snapshot() const;
-  /// Replaces everything by a checkpoint and begins incarnation `incarnation`.
+  /// Replaces all state by a checkpoint and begins incarnation `incarnation`.
   Result<void> restore(const std::filesystem::path& folder, uint32_t incarnation);
 
  private:

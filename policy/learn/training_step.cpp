@@ -7,10 +7,9 @@
 #include <numeric>
 #include <utility>
 
-#include "policy/learn/pack_split.hpp"
-#include "policy/learn/parameter_groups.hpp"
+#include "policy/learn/actor_critic.hpp"
+#include "policy/learn/step_cycle.hpp"
 #include "runtime/random_stream.hpp"
-#include "runtime/shuffle.hpp"
 
 namespace warpsmith::policy {
 namespace {
@@ -119,9 +118,9 @@ void TrainingStep::order_epoch(uint32_t step) {
   shuffle(order_, random);
 }
 
-Reach TrainingStep::reach(const TrainerState& state) const {
+GradientScope TrainingStep::gradient_scope(const TrainerState& state) const {
   const auto warmup = static_cast<uint64_t>(config_.critic.value_warmup);
-  return state.mark.version.step < warmup ? Reach::value_only : Reach::everything;
+  return state.mark.version.step < warmup ? GradientScope::value_only : GradientScope::everything;
 }
 
 double TrainingStep::divisor(const TrainerState& state) const {
@@ -130,7 +129,7 @@ double TrainingStep::divisor(const TrainerState& state) const {
 
 PassOptions TrainingStep::pass_of(const TrainerState& state, size_t rank) const {
   const auto& reference = state.ranks[rank].reference;
-  return {.reach = reach(state),
+  return {.scope = gradient_scope(state),
           .version = state.mark.version,
           .first = state.mark.published ? nullptr : &first_[rank],
           .reference = reference ? &*reference : nullptr,
@@ -161,7 +160,7 @@ void TrainingStep::count(const Packs& packs) {
 
 void TrainingStep::update(TrainerState& state) {
   LossSums sums;
-  for (const Accumulator& one : accumulators_) sums += one.sums();
+  for (const GradientAccumulator& one : accumulators_) sums += one.sums();
   const double scale = scale_of(sums, config_.loss.aggregation);
   if (scale > 0) {
     ++report_.updates;
@@ -176,7 +175,7 @@ void TrainingStep::update(TrainerState& state) {
       skip(state, numbers);
     }
   }
-  for (Accumulator& one : accumulators_) one.reset();
+  for (GradientAccumulator& one : accumulators_) one.reset();
   cycle_.updated();
 }
 
@@ -206,14 +205,14 @@ void TrainingStep::skip(TrainerState& state, const UpdateNumbers& numbers) {
 }
 
 StepReport TrainingStep::finish(TrainerState& state) {
-  report_.value_only = reach(state) == Reach::value_only;
+  report_.value_only = gradient_scope(state) == GradientScope::value_only;
   ++state.mark.version.step;
   state.mark.published = true;
   report_.version = state.mark.version;
   for (const TrainingItem& item : items_) report_.trained.push_back(item.held.id);
   report_.outcomes = outcome_statistics(items_);
   std::vector<TokenSample> samples;
-  for (Accumulator& one : accumulators_) {
+  for (GradientAccumulator& one : accumulators_) {
     const std::vector<TokenSample> more = one.take_samples();
     samples.insert(samples.end(), more.begin(), more.end());
   }

@@ -1,20 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 // One optimiser step: collects closed trajectories, adds up their gradients pack by pack on all
-// ranks, updates the weights, reports.
+// ranks, updates the trainer's state, reports.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
-#include "policy/learn/accumulator.hpp"
+#include "policy/learn/advantage.hpp"
+#include "policy/learn/gradient_accumulator.hpp"
+#include "policy/learn/lora.hpp"
+#include "policy/learn/replicas.hpp"
 #include "policy/learn/step_cycle.hpp"
 #include "policy/learn/step_report.hpp"
-#include "policy/learn/trainer_state.hpp"
 #include "runtime/config/learner_config.hpp"
 
 namespace warpsmith::policy {
+
+/// Updates that were skipped because a number was not finite, or segments that were refused because
+/// of their content, one after the other.
+struct FailureStreak {
+  int64_t in_a_row = 0;
+  std::string last;  // the fault of the newest one
+};
+
+/// The state that training changes; a checkpoint contains it.
+struct TrainerState {
+  const ActorCritic& networks() const { return ranks.first().networks; }
+
+  Replicas ranks;
+  WeightsMark mark;                // identifies the weights
+  RestoredSteps restored;          // of this incarnation and those that led to it
+  std::optional<LoraOrigin> lora;  // of the policy's adapters, if it has any
+  FailureStreak skipped;           // updates; not part of a checkpoint
+  FailureStreak refused;           // segments; not part of a checkpoint
+  PromptBaseline prompts;
+  RunningScale scale;
+};
 
 /// A trajectory that will not be trained.
 struct DroppedTrajectory {
@@ -22,7 +47,7 @@ struct DroppedTrajectory {
   DropReason reason = DropReason::stale;
 };
 
-/// What decides whether an update is applied: all must be finite.
+/// An update is applied only if all of these are finite.
 struct UpdateNumbers {
   double policy_loss = 0;
   double value_loss = 0;
@@ -38,7 +63,7 @@ class TrainingStep {
       : config_(config),
         seed_(seed),
         first_(std::move(first)),
-        accumulators_(first_.size(), Accumulator{config}),
+        accumulators_(first_.size(), GradientAccumulator{config}),
         cycle_(config.step) {}
 
   /// True if `advance` has work to do with `closed` trajectories waiting.
@@ -74,13 +99,13 @@ class TrainingStep {
   void skip(TrainerState& state, const UpdateNumbers& numbers);
   void update_baselines(TrainerState& state) const;
 
-  Reach reach(const TrainerState& state) const;
+  GradientScope gradient_scope(const TrainerState& state) const;
   double divisor(const TrainerState& state) const;
 
   LearnerConfig config_;
   uint64_t seed_;
-  std::vector<Transformer> first_;         // of each rank
-  std::vector<Accumulator> accumulators_;  // likewise
+  std::vector<Transformer> first_;                 // of each rank
+  std::vector<GradientAccumulator> accumulators_;  // likewise
   StepCycle cycle_;
   std::deque<TrainingItem> items_;  // a deque: packs point into it while it grows
   std::vector<size_t> order_;       // of the current epoch, indices of `items_`

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shape of a decoder-only transformer, for all families.
+// The shape of a decoder-only transformer, and the model families: their options in config.json and
+// their parameters' names.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/result.hpp"
@@ -67,5 +69,35 @@ struct ModelConfig {
 
 /// The family's `model_type` in config.json.
 const char* to_string(Family family) noexcept;
+
+/// Options of config.json whose meaning or default depends on the family.
+struct DeclaredOptions {
+  bool attention_bias = false;
+  bool mlp_bias = false;
+  bool use_sliding_window = false;
+  int64_t head_dim = 0;  // 0: not given
+};
+
+/// One Hugging Face tensor and its rows in a fused parameter.
+struct NamedPart {
+  std::string hf_name;  // "model.layers.0.self_attn.k_proj.weight"
+  std::string fused;    // "layers.0.qkv"; see ModelWeights::parameters
+  int64_t first_row = 0;
+  std::vector<int64_t> shape;  // of this part
+};
+
+/// One architecture. To add one, make this record in config.cpp and list it in `families()`.
+struct FamilyTraits {
+  Family family;
+  std::string_view model_type;    // config.json "model_type"
+  std::string_view architecture;  // config.json "architectures"[0]
+  /// Applies the options to `config`; `unsupported` for one that the family does not have.
+  Result<void> (*apply)(const DeclaredOptions& options, ModelConfig& config);
+  /// Every tensor of a model, in a stable order. Parts of one fused parameter are adjacent.
+  std::vector<NamedPart> (*parts)(const ModelConfig& config);
+};
+
+const std::vector<FamilyTraits>& families();
+const FamilyTraits& traits_of(Family family);
 
 }  // namespace warpsmith::policy

@@ -14,13 +14,19 @@
 
 #include <algorithm>
 
-#include "policy/model/row_chunks.hpp"
-
 namespace warpsmith::policy {
 namespace {
 
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
+
+/// Calls `visit(first, count)` over all rows, at most `chunk` at a time.
+template <class Visit>
+void for_each_chunk(int64_t rows, int64_t chunk, const Visit& visit) {
+  for (int64_t first = 0; first < rows; first += chunk) {
+    visit(first, std::min(chunk, rows - first));
+  }
+}
 
 at::ScalarType wide_type(const at::Tensor& x) {
   return x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;

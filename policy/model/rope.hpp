@@ -13,7 +13,7 @@ namespace warpsmith::policy {
 /// Computed in float32 as in `transformers`, so that long positions are rounded alike.
 at::Tensor rope_frequencies(const ModelConfig& config);
 
-/// The length of the vectors (cos, sin): 1 but for YaRN, which makes attention sharper by it.
+/// The length of the vectors (cos, sin): 1 except for YaRN, which sharpens attention with it.
 double rope_magnitude(const ModelConfig& config);
 
 /// Cosines and sines of T positions, (T, 1, head_dim / 2) each; broadcast over heads.

@@ -10,8 +10,7 @@
 #include <vector>
 
 #include "policy/model/config.hpp"
-#include "policy/model/host_rows.hpp"
-#include "policy/model/side_stream.hpp"
+#include "policy/model/offload.hpp"
 
 namespace warpsmith::policy {
 
@@ -24,16 +23,16 @@ class SequenceCache {
   explicit SequenceCache(const ModelConfig& config,
                          const at::TensorOptions& options = at::TensorOptions(at::kFloat));
 
-  /// Tokens held.
+  /// Tokens in the cache.
   int64_t length() const { return length_; }
-  /// Bytes on the model's device, now or once `tokens` are held.
+  /// Bytes on the model's device, now or with `tokens` in the cache.
   int64_t bytes() const { return bytes_with(length_); }
   int64_t bytes_with(int64_t tokens) const;
-  /// Bytes of host memory, once `tokens` are held; 0 before the move.
+  /// Bytes of host memory with `tokens` in the cache; 0 before the move.
   int64_t host_bytes_with(int64_t tokens) const;
 
-  /// From now on keys and values are in host memory; on a GPU a layer's are copied there while the
-  /// layer before it computes, so that it holds those of two layers at most.
+  /// From now on keys and values are in host memory; on a GPU those of a layer are copied there
+  /// while the previous layer computes, so that it has those of two layers at most.
   void move_to_host();
   bool is_on_host() const { return host_.has_value(); }
 

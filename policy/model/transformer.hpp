@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The language model: tokens to hidden states.
+// The language model: packs of token sequences to hidden states and logits.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -47,7 +47,7 @@ class Transformer {
   const ModelWeights& computed() const { return computed_; }
   /// The output head, for `token_log_probs`.
   HeadPair head() const { return {weights_.head, computed_.head}; }
-  /// A copy with tensors of its own on `device`, without gradients.
+  /// A copy with separate tensors on `device`, without gradients.
   Transformer copy_on(at::Device device) const;
   /// Brings `computed` up to date. Call it after each change of the weights.
   void refresh();
@@ -72,5 +72,25 @@ class Transformer {
   ModelWeights computed_;   // shares its tensors with `weights_` unless it has another type
   at::Tensor frequencies_;  // see rope_frequencies
 };
+
+/// One sequence: (T) tokens, and 1 where a token is to be scored. Token 0 is never scored.
+struct MaskedTokens {
+  std::span<const int32_t> tokens;
+  std::span<const uint8_t> mask;
+};
+
+/// The hidden state at position t − 1 scores token t, so the packed sequence ends one token before
+/// the last scored one.
+struct ActionPack {
+  PackedBatch batch;
+  at::Tensor rows;     // (N) int64, indices of packed rows
+  at::Tensor targets;  // (N) int64, the scored tokens
+};
+
+/// Throws std::invalid_argument for a sequence without a scored token beyond its first.
+ActionPack plan_actions(std::span<const MaskedTokens> sequences);
+
+/// A vector as an (n) int64 tensor.
+at::Tensor index_tensor(const std::vector<int64_t>& values);
 
 }  // namespace warpsmith::policy

@@ -6,13 +6,12 @@
 #include <ATen/ops/aminmax.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/isfinite.h>
-#include <ATen/ops/ones.h>
-#include <ATen/ops/zeros.h>
+#include <c10/core/TensorOptions.h>
 
 #include <cmath>
 #include <numbers>
 
-#include "policy/model/family.hpp"
+#include "policy/model/config.hpp"
 
 namespace warpsmith::policy {
 namespace {
@@ -106,7 +105,7 @@ Result<void> check_names(const ModelConfig& config, const std::vector<NamedPart>
                          const WeightMap& map) {
   std::map<std::string, bool> known;
   for (const NamedPart& part : parts) {
-    if (auto ok = check_part(part, map); !ok) return ok;
+    TRY_VOID(check_part(part, map));
     known[part.hf_name] = true;
   }
   for (const auto& [name, tensor] : map) {
@@ -119,7 +118,7 @@ Result<void> check_names(const ModelConfig& config, const std::vector<NamedPart>
 
 Result<void> check_values(const std::vector<NamedPart>& parts, const WeightMap& map) {
   for (const NamedPart& part : parts) {
-    if (auto ok = check_finite(part.hf_name, map.at(part.hf_name)); !ok) return ok;
+    TRY_VOID(check_finite(part.hf_name, map.at(part.hf_name)));
   }
   return {};
 }
@@ -222,13 +221,13 @@ void ModelWeights::require_grad() {
   for (auto& [name, tensor] : parameters()) tensor.set_requires_grad(true);
 }
 
-ModelWeights allocate_weights(const ModelConfig& config, at::ScalarType dtype) {
+ModelWeights allocate_weights(const ModelConfig& config, const at::TensorOptions& options) {
   ModelWeights weights;
   weights.layers.resize(static_cast<size_t>(config.layers));
   const auto shapes = fused_shapes(traits_of(config.family).parts(config));
   for_each_slot(weights, [&](const std::string& name, at::Tensor& slot) {
     const auto it = shapes.find(name);
-    if (it != shapes.end()) slot = at::empty(it->second, at::TensorOptions(dtype));
+    if (it != shapes.end()) slot = at::empty(it->second, options);
   });
   if (config.tied_embeddings) weights.head = weights.embed;
   return weights;
@@ -247,7 +246,23 @@ ModelWeights make_weights(const ModelConfig& config, RandomStream& random, at::S
   return weights;
 }
 
-/// The extremes take one pass and no memory; NaN is an extreme of whatever holds one.
+ModelWeights random_weights_on(const ModelConfig& config, int gpu) {
+  const at::NoGradGuard no_grad;
+  ModelWeights weights = allocate_weights(
+      config, at::TensorOptions(at::kBFloat16)
+                  .device(at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(gpu))));
+  for (auto& [name, tensor] : weights.parameters()) {
+    if (tensor.dim() == 2) {
+      tensor.normal_(0.0, config.init_std);
+    } else {
+      tensor.fill_(name.ends_with("_norm") ? 1.0 : 0.0);
+    }
+  }
+  (void)weights.final_norm.cpu();  // waits for everything queued before it
+  return weights;
+}
+
+/// The extremes take one pass and no memory; if any element is NaN, so are the extremes.
 Result<void> check_finite(const std::string& name, const at::Tensor& tensor) {
   const auto [low, high] = at::aminmax(tensor);
   if (std::isfinite(low.item<double>()) && std::isfinite(high.item<double>())) return {};
@@ -262,8 +277,8 @@ Result<void> assign_weights(const ModelConfig& config, const WeightMap& map,
                             ModelWeights& weights) {
   const at::NoGradGuard no_grad;
   const std::vector<NamedPart> parts = traits_of(config.family).parts(config);
-  if (auto ok = check_names(config, parts, map); !ok) return ok;
-  if (auto ok = check_values(parts, map); !ok) return ok;
+  TRY_VOID(check_names(config, parts, map));
+  TRY_VOID(check_values(parts, map));
   const auto slots = slots_by_name(weights);
   for (const NamedPart& part : parts) {
     const at::Tensor& slot = slots.at(part.fused);
@@ -274,11 +289,9 @@ Result<void> assign_weights(const ModelConfig& config, const WeightMap& map,
 
 Result<ModelWeights> weights_from_map(const ModelConfig& config, const WeightMap& map,
                                       at::ScalarType dtype) {
-  if (auto ok = check_names(config, traits_of(config.family).parts(config), map); !ok) {
-    return tl::unexpected(ok.error());
-  }
+  TRY_VOID(check_names(config, traits_of(config.family).parts(config), map));
   ModelWeights weights = allocate_weights(config, dtype);
-  if (auto ok = assign_weights(config, map, weights); !ok) return tl::unexpected(ok.error());
+  TRY_VOID(assign_weights(config, map, weights));
   return weights;
 }
 

@@ -37,7 +37,7 @@ struct LayerWeights {
   std::vector<at::Tensor> parameters() const;
   /// How many of `parameters` come before `post_norm`.
   size_t attention_parameters() const;
-  /// The same layer with the tensors of `others`, which stand in the order of `parameters`.
+  /// The same layer with the tensors of `others`, which are in the order of `parameters`.
   LayerWeights with(const std::vector<at::Tensor>& others) const;
 };
 
@@ -63,16 +63,21 @@ struct ModelWeights {
   void require_grad();
 };
 
-/// A copy with storage of its own, without gradients.
+/// A copy with separate storage, without gradients.
 at::Tensor copy_on(const at::Tensor& tensor, at::Device device);
 
 /// Parameters of the configuration's shapes with undefined content.
-ModelWeights allocate_weights(const ModelConfig& config, at::ScalarType dtype = at::kFloat);
+ModelWeights allocate_weights(const ModelConfig& config,
+                              const at::TensorOptions& options = at::TensorOptions(at::kFloat));
 
 /// Random parameters: matrices normal(0, init_std), norms 1, biases 0. Equal streams give equal
 /// parameters on every machine.
 ModelWeights make_weights(const ModelConfig& config, RandomStream& random,
                           at::ScalarType dtype = at::kFloat);
+
+/// The same distributions in bf16, drawn on that GPU without a seed, in a moment; for benchmarks of
+/// large models. Complete on return. Throws if LibTorch has no CUDA or the GPU has no room.
+ModelWeights random_weights_on(const ModelConfig& config, int gpu);
 
 /// `parse_failed` if a number of `tensor`, read from a file under `name`, is NaN or infinite.
 Result<void> check_finite(const std::string& name, const at::Tensor& tensor);

@@ -15,7 +15,7 @@
 
 namespace warpsmith::policy {
 
-/// The printable character that stands for each byte in GPT-2's vocabulary files.
+/// The printable character for each byte in GPT-2's vocabulary files.
 const std::array<char32_t, 256>& byte_characters();
 
 /// The bytes of a vocabulary entry; its own UTF-8 if it has a character outside the byte alphabet,

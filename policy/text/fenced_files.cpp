@@ -18,7 +18,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(blank) - first + 1);
 }
 
-/// Takes the first line off `text`.
+/// Removes the first line from `text` and returns it.
 std::string_view next_line(std::string_view& text) {
   const size_t end = std::min(text.find('\n'), text.size());
   const std::string_view line = text.substr(0, end);
@@ -38,7 +38,8 @@ std::string_view path_in(std::string_view opening) {
   return word.find_first_of("./") == std::string_view::npos ? std::string_view{} : word;
 }
 
-/// The content up to the closing fence, which is taken off `text` too; nullopt if it is missing.
+/// The content up to the closing fence, which is also removed from `text`; nullopt if it is
+/// missing.
 std::optional<std::string> content_until(size_t fence, std::string_view& text) {
   std::string content;
   while (!text.empty()) {

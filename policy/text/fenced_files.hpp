@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses an answer that holds whole files, each in a fenced block whose opening line names it:
+// Parses an answer that contains whole files, each in a fenced block whose opening line names it:
 //   ```cpp solution/kernel.cpp
 // Pure.
 #pragma once
@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/parsed_call.hpp"
+#include "runtime/model_turn.hpp"
 
 namespace warpsmith::policy {
 
@@ -25,7 +25,7 @@ inline constexpr size_t max_fenced_files = 16;
 /// block that is not closed ends the search, without that block.
 std::vector<FencedFile> fenced_files(std::string_view answer);
 
-/// The calls that such an answer stands for: a `write` of each file, below solution/, then
+/// The calls that such an answer represents: a `write` of each file, below solution/, then
 /// `submit`. None if there is no file.
 std::vector<ParsedCall> calls_of_files(const std::vector<FencedFile>& files);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A text whose foreign parts hold no control tokens. Pure.
+// A text whose untrusted parts contain no control tokens. Pure.
 #pragma once
 
 #include <string>
@@ -9,21 +9,21 @@
 
 namespace warpsmith::policy {
 
-/// A part of a text. In a foreign one, a control token that is written out is ordinary text.
+/// A part of a text. In an untrusted one, a control token that is written out is ordinary text.
 struct TextRun {
   std::string text;
-  bool foreign = false;
+  bool untrusted = false;
 };
 
-/// What the program wrote, and between it what tasks and tools wrote.
+/// The program's text, with untrusted text of tasks and tools in it.
 class MarkedText {
  public:
   MarkedText() = default;
-  /// A text of the program's own.
+  /// A text that the program wrote.
   explicit MarkedText(std::string own) { add(std::move(own)); }
 
   MarkedText& add(std::string own) { return append({std::move(own), false}); }
-  MarkedText& add_foreign(std::string text) { return append({std::move(text), true}); }
+  MarkedText& add_untrusted(std::string text) { return append({std::move(text), true}); }
   MarkedText& add(MarkedText other) {
     for (TextRun& run : other.runs_) append(std::move(run));
     return *this;
@@ -40,7 +40,7 @@ class MarkedText {
  private:
   MarkedText& append(TextRun run) {
     if (run.text.empty()) return *this;
-    if (!runs_.empty() && runs_.back().foreign == run.foreign) {
+    if (!runs_.empty() && runs_.back().untrusted == run.untrusted) {
       runs_.back().text += run.text;
     } else {
       runs_.push_back(std::move(run));

@@ -1,15 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// Splits text into pieces; BPE merges do not cross their boundaries. Pure.
+// Splits text into pieces by the regular expressions of a tokenizer file (Oniguruma's syntax,
+// matched by PCRE2); BPE merges do not cross the pieces' boundaries. Pure.
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
-#include "policy/text/regex.hpp"
+#include "runtime/result.hpp"
 
 namespace warpsmith::policy {
+
+/// A compiled pattern; safe to use from several threads.
+class Regex {
+ public:
+  /// `parse_failed` has the pattern, the offset and PCRE2's message; `unsupported` for a construct
+  /// of Oniguruma without translation.
+  static Result<Regex> compile(std::string_view pattern);
+
+  /// The first match at or after `start`, as byte offsets [begin, end). `text` is valid UTF-8.
+  /// Throws std::runtime_error if PCRE2 fails, for example at its limit of steps.
+  std::optional<std::pair<size_t, size_t>> find(std::string_view text, size_t start) const;
+
+ private:
+  struct Free {
+    void operator()(void* code) const noexcept;
+  };
+  explicit Regex(void* code) : code_(code, Free{}) {}
+
+  std::shared_ptr<void> code_;
+};
 
 /// Every match of the pattern becomes a piece, and so does the text between matches ("Isolated").
 struct SplitStep {

@@ -8,6 +8,40 @@
 namespace warpsmith::policy {
 namespace {
 
+/// The last character of valid UTF-8.
+char32_t last_character(std::string_view text) {
+  size_t start = text.size() - 1;
+  while (start > 0 && (static_cast<unsigned char>(text[start]) & 0xC0U) == 0x80U) --start;
+  return next_utf8(text.substr(start)).character;
+}
+
+bool touches_word(std::string_view before, std::string_view after) {
+  const bool left = !before.empty() && is_word(last_character(before));
+  return left || (!after.empty() && is_word(next_utf8(after).character));
+}
+
+size_t leading_space(std::string_view text) {
+  size_t length = 0;
+  while (length < text.size()) {
+    const Utf8Step step = next_utf8(text.substr(length));
+    if (!is_whitespace(step.character)) break;
+    length += step.length;
+  }
+  return length;
+}
+
+/// The offset of the white space at the end of `text`.
+size_t trailing_space_start(std::string_view text) {
+  size_t end = text.size();
+  while (end > 0) {
+    const std::string_view rest = text.substr(0, end);
+    if (!is_whitespace(last_character(rest))) break;
+    --end;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+  }
+  return end;
+}
+
 constexpr int32_t max_token_id = 1 << 24;
 
 std::vector<AddedToken> with_normalized(const std::vector<AddedToken>& all, bool normalized) {
@@ -26,10 +60,10 @@ Result<void> check_id(int32_t id, const std::string& what) {
 
 Result<void> check(const TokenizerSpec& spec) {
   for (const auto& [entry, id] : spec.bpe.vocabulary) {
-    if (auto ok = check_id(id, "entry \"" + entry + "\""); !ok) return ok;
+    TRY_VOID(check_id(id, "entry \"" + entry + "\""));
   }
   for (const AddedToken& token : spec.added) {
-    if (auto ok = check_id(token.id, "added token \"" + token.content + "\""); !ok) return ok;
+    TRY_VOID(check_id(token.id, "added token \"" + token.content + "\""));
     if (token.content.empty()) {
       return fail(ErrorCode::parse_failed,
                   "tokenizer: added token " + std::to_string(token.id) + " has no content");
@@ -40,16 +74,56 @@ Result<void> check(const TokenizerSpec& spec) {
 
 }  // namespace
 
+AddedTokenFinder::AddedTokenFinder(std::vector<AddedToken> tokens) : tokens_(std::move(tokens)) {
+  std::stable_sort(tokens_.begin(), tokens_.end(), [](const AddedToken& a, const AddedToken& b) {
+    return a.content.size() > b.content.size();
+  });
+  for (uint32_t i = 0; i < tokens_.size(); ++i) {
+    by_first_[static_cast<unsigned char>(tokens_[i].content.front())].push_back(i);
+  }
+}
+
+const AddedToken* AddedTokenFinder::token_at(std::string_view text) const {
+  for (const uint32_t index : by_first_[static_cast<unsigned char>(text.front())]) {
+    if (text.starts_with(tokens_[index].content)) return &tokens_[index];
+  }
+  return nullptr;
+}
+
+std::vector<TextPart> AddedTokenFinder::split(std::string_view text) const {
+  std::vector<TextPart> parts;
+  size_t done = 0;  // everything before is in `parts`
+  for (size_t at = 0; at < text.size();) {
+    const AddedToken* token = token_at(text.substr(at));
+    if (token == nullptr) {
+      ++at;
+      continue;
+    }
+    size_t begin = at;
+    size_t end = at + token->content.size();
+    at = end;
+    if (token->single_word && touches_word(text.substr(0, begin), text.substr(end))) continue;
+    if (token->lstrip) begin = std::max(trailing_space_start(text.substr(0, begin)), done);
+    if (token->rstrip) end += leading_space(text.substr(end));
+    begin = std::max(begin, done);
+    if (begin > done) parts.push_back({text.substr(done, begin - done), std::nullopt});
+    parts.push_back({text.substr(begin, end - begin), token->id});
+    done = end;
+    at = std::max(at, end);
+  }
+  if (done < text.size()) parts.push_back({text.substr(done), std::nullopt});
+  return parts;
+}
+
 Result<Tokenizer> Tokenizer::make(TokenizerSpec spec) {
-  if (auto ok = check(spec); !ok) return tl::unexpected(ok.error());
-  auto bpe = ByteLevelBpe::make(spec.bpe);
-  if (!bpe) return tl::unexpected(bpe.error());
+  TRY_VOID(check(spec));
+  TRY(auto bpe, ByteLevelBpe::make(spec.bpe));
   if (spec.normalizer == Normalizer::nfc) {
     for (AddedToken& token : spec.added) {
       if (token.normalized) token.content = normalize_nfc(to_valid_utf8(token.content));
     }
   }
-  return Tokenizer(std::move(*bpe), std::move(spec));
+  return Tokenizer(std::move(bpe), std::move(spec));
 }
 
 Tokenizer::Tokenizer(ByteLevelBpe bpe, TokenizerSpec spec)
@@ -86,7 +160,7 @@ class Tokenizer::Encoding {
 
   void add(const TextRun& run) {
     const std::string valid = to_valid_utf8(run.text);
-    if (run.foreign) {
+    if (run.untrusted) {
       open_ += tokenizer_.normalized(valid);
       return;
     }

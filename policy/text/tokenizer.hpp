@@ -1,21 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text to tokens and back. Pure.
+// Text to tokens and back. Added tokens are cut out first; the rest is split, then merged. Pure.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
-#include "policy/text/added_tokens.hpp"
 #include "policy/text/byte_level_bpe.hpp"
 #include "policy/text/marked_text.hpp"
 #include "policy/text/pre_tokenizer.hpp"
 #include "runtime/result.hpp"
 
 namespace warpsmith::policy {
+
+/// Flags as tokenizer.json defines them.
+struct AddedToken {
+  int32_t id = 0;
+  std::string content;
+  bool special = false;      // left out by a decoder that skips special tokens
+  bool single_word = false;  // matches only between non-word characters
+  bool lstrip = false;       // includes the white space before it
+  bool rstrip = false;       // includes the white space after it
+  bool normalized = false;   // searched in the normalised text, not in the raw one
+};
+
+/// A part of a text: an added token, or the text between two.
+struct TextPart {
+  std::string_view text;
+  std::optional<int32_t> token;
+};
+
+/// Finds added tokens from left to right; at each place the longest one.
+class AddedTokenFinder {
+ public:
+  AddedTokenFinder() = default;
+  explicit AddedTokenFinder(std::vector<AddedToken> tokens);
+
+  /// The parts in order; their texts joined are `text`.
+  std::vector<TextPart> split(std::string_view text) const;
+  bool empty() const { return tokens_.empty(); }
+
+ private:
+  const AddedToken* token_at(std::string_view text) const;
+
+  std::vector<AddedToken> tokens_;                     // longest first
+  std::array<std::vector<uint32_t>, 256> by_first_{};  // indices into tokens_, longest first
+};
 
 enum class Normalizer : uint8_t { none, nfc };
 
@@ -41,8 +76,8 @@ class Tokenizer {
   /// U+FFFD.
   std::vector<int32_t> encode(std::string_view text,
                               SpecialTokens special = SpecialTokens::leave_out) const;
-  /// The tokens of a text; recognises no added tokens, special or not, in its foreign parts. Merges
-  /// cross the borders of parts, as if the text were one.
+  /// The tokens of a text; recognises no added tokens, special or not, in its untrusted parts.
+  /// Merges cross the borders of parts, as if the text were one.
   std::vector<int32_t> encode(const MarkedText& text) const;
   /// Always valid UTF-8; invalid bytes become U+FFFD. Leaves out unknown ids.
   std::string decode(std::span<const int32_t> tokens, Skip skip = Skip::nothing) const;

@@ -1,14 +1,73 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/text/tool_call_grammar.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
 
 #include "policy/text/json_depth.hpp"
-#include "policy/text/text_cursor.hpp"
+#include "runtime/result.hpp"
 
 namespace warpsmith::policy {
 namespace {
+
+/// Reads a text, which must outlive it, from front to back; error messages name the line.
+class TextCursor {
+ public:
+  explicit TextCursor(std::string_view text) : text_(text) {}
+
+  bool at_end() const { return at_ == text_.size(); }
+  std::string_view rest() const { return text_.substr(at_); }
+
+  /// Skips `token` and returns true if the rest begins with it.
+  bool take(std::string_view token) {
+    if (!rest().starts_with(token)) return false;
+    at_ += token.size();
+    return true;
+  }
+
+  void skip_space() { at_ = std::min(text_.find_first_not_of(" \t\r\n", at_), text_.size()); }
+
+  /// Returns the text up to `end` and skips both; `parse_failed` if `end` does not follow.
+  Result<std::string_view> take_until(std::string_view end) {
+    const size_t found = text_.find(end, at_);
+    if (found == std::string_view::npos) {
+      return fail(ErrorCode::parse_failed, "line " + std::to_string(line()) + ": expected `" +
+                                               std::string(end) + "`, got the end of the turn");
+    }
+    const std::string_view taken = text_.substr(at_, found - at_);
+    at_ = found + end.size();
+    return taken;
+  }
+
+  /// "line 3: expected X, got `abc…`"
+  Error expected(std::string_view what) const {
+    return {ErrorCode::parse_failed, "line " + std::to_string(line()) + ": expected " +
+                                         std::string(what) + ", got " + here()};
+  }
+
+  /// Counted from 1.
+  size_t line() const {
+    return 1 + static_cast<size_t>(std::ranges::count(text_.substr(0, at_), '\n'));
+  }
+
+ private:
+  /// The beginning of the rest of this line, quoted and cut between characters.
+  std::string here() const {
+    if (at_end()) return "the end of the turn";
+    std::string_view piece = rest().substr(0, std::min<size_t>(rest().find('\n'), 24));
+    while (!piece.empty() && piece.size() < rest().size() && is_inside(rest()[piece.size()])) {
+      piece.remove_suffix(1);
+    }
+    return piece.empty() ? "an empty line" : "`" + std::string(piece) + "`";
+  }
+  static bool is_inside(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
+
+  std::string_view text_;
+  size_t at_ = 0;
+};
 
 using Json = nlohmann::ordered_json;
 
@@ -28,13 +87,12 @@ bool is_name(std::string_view name) {
 /// Reads the name after `<function=` or `<parameter=`, up to `>`.
 Result<std::string> take_name(TextCursor& cursor, std::string_view what) {
   const TextCursor before = cursor;
-  const auto name = cursor.take_until(">");
-  if (!name) return tl::unexpected(name.error());
-  if (!is_name(*name)) {
+  TRY(const auto name, cursor.take_until(">"));
+  if (!is_name(name)) {
     return tl::unexpected(
         before.expected("a " + std::string(what) + " name (letters, digits, _ or -) and `>`"));
   }
-  return std::string(*name);
+  return std::string(name);
 }
 
 /// Removes the newline after the opening tag and the one before the closing tag.
@@ -44,7 +102,7 @@ std::string without_frame(std::string_view value) {
   return std::string(value);
 }
 
-/// True if a value's closing tag may stand before this text.
+/// True if this text may follow a value's closing tag.
 bool follows_value(std::string_view text) {
   TextCursor cursor{text};
   cursor.skip_space();
@@ -54,7 +112,7 @@ bool follows_value(std::string_view text) {
   return cursor.take(close_call);
 }
 
-/// Reads a value and its closing tag. A closing tag that nothing fitting follows belongs to the
+/// Reads a value and its closing tag. A closing tag followed by anything unexpected belongs to the
 /// value.
 Result<std::string_view> take_value(TextCursor& cursor) {
   constexpr std::string_view end = "</parameter>";
@@ -68,14 +126,13 @@ Result<std::string_view> take_value(TextCursor& cursor) {
 }
 
 Result<void> take_parameter(TextCursor& cursor, ParsedCall& call) {
-  auto key = take_name(cursor, "parameter");
-  if (!key) return tl::unexpected(std::move(key.error()));
+  TRY(auto key, take_name(cursor, "parameter"));
   const TextCursor before = cursor;
   const auto value = take_value(cursor);
-  if (!value) return fail("parameter `" + *key + "`", value.error());
-  if (!call.arguments.emplace(*key, without_frame(*value)).second) {
+  if (!value) return fail("parameter `" + key + "`", value.error());
+  if (!call.arguments.emplace(key, without_frame(*value)).second) {
     return fail(ErrorCode::parse_failed, "line " + std::to_string(before.line()) + ": parameter `" +
-                                             *key + "` is given twice");
+                                             key + "` is given twice");
   }
   return {};
 }
@@ -83,13 +140,10 @@ Result<void> take_parameter(TextCursor& cursor, ParsedCall& call) {
 Result<ParsedCall> xml_call(TextCursor& cursor) {
   cursor.skip_space();
   if (!cursor.take("<function=")) return tl::unexpected(cursor.expected("`<function=NAME>`"));
-  auto name = take_name(cursor, "function");
-  if (!name) return tl::unexpected(std::move(name.error()));
-  ParsedCall call{*name, {}};
+  TRY(auto name, take_name(cursor, "function"));
+  ParsedCall call{name, {}};
   for (cursor.skip_space(); cursor.take("<parameter="); cursor.skip_space()) {
-    if (auto taken = take_parameter(cursor, call); !taken) {
-      return tl::unexpected(std::move(taken.error()));
-    }
+    TRY_VOID(take_parameter(cursor, call));
   }
   if (!cursor.take("</function>")) {
     return tl::unexpected(cursor.expected("`<parameter=KEY>` or `</function>`"));
@@ -152,9 +206,8 @@ Result<ParsedCall> call_of(const Json& json) {
   if (!is_name(call.name)) {
     return fail(ErrorCode::parse_failed, "the name must be letters, digits, _ or -");
   }
-  const auto arguments = arguments_of(json);
-  if (!arguments) return tl::unexpected(arguments.error());
-  for (const auto& [key, value] : arguments->items()) {
+  TRY(const auto arguments, arguments_of(json));
+  for (const auto& [key, value] : arguments.items()) {
     if (!value.is_null()) call.arguments[key] = text_of(value);
   }
   return call;
@@ -183,9 +236,8 @@ Result<ParsedCall> hermes_call(TextCursor& cursor) {
   std::string_view body = leading_object(cursor.rest());
   const bool whole = cursor.take(body) && !body.empty();
   if (!whole) {
-    const auto rest = cursor.take_until(close_call);
-    if (!rest) return tl::unexpected(rest.error());
-    body = *rest;
+    TRY(const auto rest, cursor.take_until(close_call));
+    body = rest;
   }
   const auto json = parse_json(body);
   if (!json) return fail(place, json.error());
@@ -221,15 +273,15 @@ std::string_view words_before_tag(std::string_view text) {
   return text.substr(0, at);
 }
 
-/// Reads a turn from the cursor to the end. After an error the cursor stands where a thought that
-/// the prompt opened may have gone on.
+/// Reads a turn from the cursor to the end. After an error the cursor is where a thought opened by
+/// the prompt may have continued.
 class TurnReader {
  public:
   TurnReader(TextCursor& cursor, ToolSyntax syntax) : cursor_(cursor), syntax_(syntax) {}
 
   Result<AssistantTurn> read() {
     while (!cursor_.at_end()) {
-      if (auto taken = take_part(); !taken) return tl::unexpected(std::move(taken.error()));
+      TRY_VOID(take_part());
     }
     return std::move(turn_);
   }
@@ -256,7 +308,7 @@ class TurnReader {
 
   Result<void> take_words() {
     const std::string_view words = words_before_tag(cursor_.rest());
-    if (auto fine = check_words(words, cursor_); !fine) return fine;
+    TRY_VOID(check_words(words, cursor_));
     cursor_.take(words);
     turn_.words += words;
     return {};
@@ -301,7 +353,7 @@ Result<AssistantTurn> parse_turn(std::string_view text, ToolSyntax syntax) {
   }
   TextCursor cursor{text};
   auto turn = TurnReader(cursor, syntax).read();
-  // Text that does not parse may be a thought that the prompt opened: then it ends further down.
+  // Text that does not parse may be a thought opened by the prompt, which ends further down.
   for (size_t tries = 0; !turn && tries < max_calls_per_turn; ++tries) {
     if (!cursor.take_until(close_thought)) break;
     turn = TurnReader(cursor, syntax).read();

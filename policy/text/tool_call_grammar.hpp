@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/parsed_call.hpp"
+#include "runtime/model_turn.hpp"
 #include "runtime/result.hpp"
 
 namespace warpsmith::policy {
@@ -36,7 +36,7 @@ std::string tool_schema(const ToolSchema& tool);
 
 /// The part of a system message with the tools' JSON schemas and the call syntax.
 std::string tools_prompt(std::span<const ToolSchema> tools, ToolSyntax syntax);
-/// The same for schemas that are written already, each as one line of JSON.
+/// The same for schemas that are already written, each as one line of JSON.
 std::string tools_prompt(std::span<const std::string> schemas, ToolSyntax syntax);
 
 }  // namespace warpsmith::policy

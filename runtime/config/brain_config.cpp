@@ -1,15 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/config/brain_config.hpp"
 
+#include <algorithm>
 #include <array>
-
-#include "runtime/config/endpoint_rules.hpp"
+#include <string_view>
 
 namespace warpsmith {
 namespace {
 
 constexpr std::array<std::string_view, 2> tools_names{"native", "text"};
 constexpr std::chrono::milliseconds shortest{100};
+
+bool is_variable_name(std::string_view name) {
+  const auto allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  const bool digit_first = !name.empty() && name.front() >= '0' && name.front() <= '9';
+  return !digit_first && name.size() <= 128 && std::ranges::all_of(name, allowed);
+}
+
+/// A key in the URL would be stored with the run.
+bool is_plain_url(std::string_view url) {
+  const bool http = url.starts_with("http://") || url.starts_with("https://");
+  const bool printable = std::ranges::all_of(url, [](char c) { return c > ' ' && c < 127; });
+  return http && printable && url.find_first_of("@?#") == std::string_view::npos;
+}
+
+void require_without_place(bool holds, const std::string& table, Complaints& complaints,
+                           const std::string& message) {
+  if (!holds) complaints.at({'[' + table + ']', 0}, table + message);
+}
 
 void validate_endpoint(const BrainConfig& c, Complaints& complaints) {
   complaints.require(c.candidates.empty(), "brain.candidates",
@@ -21,17 +41,32 @@ void validate_endpoint(const BrainConfig& c, Complaints& complaints) {
 void validate_budget(const BrainConfig& c, Complaints& complaints) {
   const auto positive = [&](bool good, std::string_view key) {
     complaints.require(good, key,
-                       "a budget of 0 allows nothing: expected more than 0, or -1 for no limit");
+                       "a budget of 0 allows no request: expected more than 0, or -1 for no limit");
   };
   positive(c.max_requests != 0, "brain.max_requests");
   positive(c.max_tokens != 0, "brain.max_tokens");
   positive(c.max_cost == -1 || c.max_cost > 0, "brain.max_cost");
   complaints.require(c.max_cost <= 0 || c.price_in + c.price_out > 0, "brain.max_cost",
-                     "expected brain.price_in and brain.price_out too: without prices every "
+                     "expected brain.price_in and brain.price_out too: without prices, every "
                      "answer costs nothing");
 }
 
 }  // namespace
+
+void validate_url(const std::string& table, const std::string& url, Complaints& complaints) {
+  require_without_place(
+      is_plain_url(url), table, complaints,
+      ".url: expected http://… or https://… without user, query and fragment; a key "
+      "belongs into the variable that " +
+          table + ".key_env names");
+}
+
+void validate_key_env(const std::string& table, const std::string& name, Complaints& complaints) {
+  require_without_place(
+      is_variable_name(name), table, complaints,
+      ".key_env: expected the name of an environment variable (letters, digits, _) "
+      "that contains the key, not the key itself");
+}
 
 bool has_brain(const BrainConfig& c) {
   return !c.url.empty() || !c.candidates.empty();

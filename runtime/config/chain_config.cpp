@@ -36,7 +36,7 @@ Result<void> check_name(const std::string& name, std::set<std::string>& before) 
   }
   if (before.insert(name).second) return {};
   return invalid("\"" + name +
-                 "\" comes twice; give the second another name and set run.stage in "
+                 "\" is listed twice; give the second another name and set run.stage in "
                  "its table [stage.NAME]");
 }
 
@@ -50,14 +50,12 @@ tl::unexpected<Error> without_trajectories(const ChainStage& stage) {
 
 Result<ChainStage> load_stage(const std::filesystem::path& file,
                               const std::vector<std::string>& overrides, const std::string& name) {
-  auto config = load_run_config(file, overrides, name);
-  if (!config) return tl::unexpected(std::move(config.error()));
-  const auto text = read_text_file(file, max_stage_bytes);
-  if (!text) return tl::unexpected(text.error());
-  const auto own = keys_of_section({file.string(), *text, name}, overrides,
+  TRY(auto config, load_run_config(file, overrides, name));
+  TRY(const auto text, read_text_file(file, max_stage_bytes));
+  const auto own = keys_of_section({file.string(), text, name}, overrides,
                                    {policy_key, weights_key, critic_key});
-  const bool draws = own.contains(weights_key) && config->model.weights == InitialWeights::random;
-  return ChainStage{name, std::move(*config), own.contains(policy_key) || draws,
+  const bool draws = own.contains(weights_key) && config.model.weights == InitialWeights::random;
+  return ChainStage{name, std::move(config), own.contains(policy_key) || draws,
                     own.contains(critic_key)};
 }
 
@@ -101,7 +99,7 @@ Result<void> check_chain(const std::vector<ChainStage>& stages) {
   std::set<std::string> names;
   bool collected = false;
   for (const ChainStage& stage : stages) {
-    if (auto good = check_name(stage.name, names); !good) return good;
+    TRY_VOID(check_name(stage.name, names));
     if (lacks_trajectories(stage.config) && !collected) return without_trajectories(stage);
     collected = collected || stage.config.run.stage == Stage::collect;
   }

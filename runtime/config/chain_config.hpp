@@ -13,9 +13,8 @@ namespace warpsmith {
 struct ChainStage {
   std::string name;  // as in run.stages
   RunConfig config;
-  bool own_policy =
-      false;  // its own table names the policy that it starts from; else the newest one
-  bool own_critic = false;  // the same for the critic; an empty folder means none
+  bool own_policy = false;  // its own table names the policy to start from; else the newest
+  bool own_critic = false;  // the same for the critic; empty: no critic
 };
 
 /// Reads the configuration of one stage, from the file of its chain or from the text that `to_toml`
@@ -23,21 +22,21 @@ struct ChainStage {
 Result<ChainStage> load_stage(const std::filesystem::path& file,
                               const std::vector<std::string>& overrides, const std::string& name);
 
-/// The effective configuration, with what the stage's own table names in such a table.
+/// The effective configuration; keys that the stage's own table sets are written in that table.
 std::string to_toml(const ChainStage& stage);
 
 /// Reads the configuration of every stage in `names` from `file`. Fails with the complaints of all
-/// stages, or if a stage lacks what an earlier one makes.
+/// stages, or if a stage needs the output of an earlier stage that is not in the list.
 Result<std::vector<ChainStage>> load_chain(const std::filesystem::path& file,
                                            const std::vector<std::string>& overrides,
                                            const std::vector<std::string>& names);
 
-/// The seed of a stage. Stages that sample have one of their own, by name, so that none draws the
-/// tasks and tokens of another again.
+/// The seed of a stage. Each stage that samples has its own seed, derived from its name, so that no
+/// two draw the same tasks and tokens.
 int64_t stage_seed(const ChainStage& stage);
 
-/// Fails if a name comes twice or is no folder name, or if `rft` or `value` has no trajectories:
-/// neither runs of its own nor an earlier `collect`.
+/// Fails if a name is listed twice or is not a valid folder name, or if `rft` or `value` has
+/// neither a list of runs nor an earlier `collect` to take trajectories from.
 Result<void> check_chain(const std::vector<ChainStage>& stages);
 
 }  // namespace warpsmith

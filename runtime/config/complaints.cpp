@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "runtime/one_line.hpp"
+#include "runtime/message_text.hpp"
 
 namespace warpsmith {
 
@@ -20,7 +20,7 @@ void Complaints::about(std::string_view key, const std::string& message) {
   at(place_of(name), name + ": " + message);
 }
 
-std::vector<std::string> Complaints::names_after(const std::string& prefix) const {
+std::vector<std::string> Complaints::keys_with_prefix(const std::string& prefix) const {
   std::vector<std::string> names;
   for (auto it = places_.lower_bound(prefix); it != places_.end(); ++it) {
     if (!it->first.starts_with(prefix)) break;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collects everything that is wrong with a configuration, to report all of it at once.
+// Collects all errors in a configuration, so that they are reported together.
 #pragma once
 
 #include <map>
@@ -19,16 +19,16 @@ struct Place {
   auto operator<=>(const Place&) const = default;
 };
 
-/// "configs/x.toml:12", or the source alone if there is no line.
+/// "configs/x.toml:12", or only the source if there is no line.
 std::string to_string(const Place& place);
 
 struct Complaint {
   Place place;
-  std::string message;  // the key, what was expected, what was found
+  std::string message;  // the key, the expected value, the actual value
 };
 
-/// Collects complaints and remembers the place that set each key, so that a check long after
-/// reading can still point to the line.
+/// Collects complaints and remembers where each key was set, so that a later check can still point
+/// to the line.
 class Complaints {
  public:
   /// `default_source` is the place of keys that were not set.
@@ -44,7 +44,7 @@ class Complaints {
   void remember(const std::string& key, Place place) { places_[key] = std::move(place); }
   bool was_set(const std::string& key) const { return places_.contains(key); }
   /// The remembered keys that begin with `prefix`, without it.
-  std::vector<std::string> names_after(const std::string& prefix) const;
+  std::vector<std::string> keys_with_prefix(const std::string& prefix) const;
 
   bool empty() const { return list_.empty(); }
   /// One line per complaint, sorted by place.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one list of a component's fields. `describe(Fields&, XConfig&)` names each field once; a
+// The single list of a component's fields. `describe(Fields&, XConfig&)` names each field once; a
 // reader fills the fields from TOML and a writer prints them, so neither can miss one.
 #pragma once
 

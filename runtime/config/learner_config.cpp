@@ -5,9 +5,6 @@
 #include <array>
 #include <string>
 
-#include "runtime/config/complaints.hpp"
-#include "runtime/config/fields.hpp"
-
 namespace warpsmith {
 namespace {
 
@@ -162,7 +159,7 @@ void validate(const LearnerConfig& c, Complaints& complaints) {
       "one rank only");
   validate_loss(c.loss, complaints);
   validate_lora(c.lora, complaints);
-  // Compared by value: the effective configuration that a resume reads sets every key.
+  // Compares values, because a resume reads the effective configuration, which sets every key.
   complaints.require(
       c.advantage.lambda_alpha == 0 || c.advantage.lambda == AdvantageConfig{}.lambda,
       "learner.advantage.lambda", "learner.advantage.lambda_alpha replaces it: set one of the two");

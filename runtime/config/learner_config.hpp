@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // [learner] and its tables: when a step is taken, the losses, advantages, critic and optimiser. The
-// code in policy/learn takes these very structs.
+// code in policy/learn uses these structs directly.
 #pragma once
 
 #include <chrono>
@@ -9,12 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/config/compute_place.hpp"
+#include "runtime/config/model_config.hpp"
 
 namespace warpsmith {
-
-class Complaints;
-class Fields;
 
 /// The policy losses; policy/learn/losses.hpp has the formulas.
 enum class LossKind : uint8_t { ppo, decoupled_ppo, two_sided_mask, dppo, tis, cispo };
@@ -28,18 +25,19 @@ enum class Aggregation : uint8_t {
 /// When values and proximal log-probabilities are computed.
 enum class ForwardMode : uint8_t {
   streamed,  // when a segment arrives, while the trajectory's tools still run; keeps the prefix
-  at_use,    // in the forward of the trajectory's first gradient: a third less work, no head start;
-             // after a step's first update, a forward of the policy from before it adds to that
+  at_use,  // in the forward pass of the trajectory's first gradient: a third less work, but none in
+           // advance; after a step's first update, also needs a forward pass of the policy from
+           // before that update
 };
 
-/// What leaves a GPU for pinned host memory until it is needed again.
+/// Tensors that move from a GPU to pinned host memory until they are needed again.
 enum class Offload : uint8_t {
   kept_prefixes,  // of running trajectories, beyond max_held
   layer_inputs,   // between the forward and the backward pass of a gradient
 };
 
 enum class CriticKind : uint8_t {
-  separate,  // a body of its own, initialised from the policy's weights
+  separate,  // a separate body, initialised from the policy's weights
   shared,    // a value head on the policy's trunk
 };
 
@@ -86,16 +84,16 @@ struct OverlongConfig {
 
 /// [learner.critic]: the value function.
 struct CriticConfig {
-  // A critic to start from, as stage `value` or a checkpoint's critic/ holds it. Empty: a separate
-  // one starts as the policy, and every head as zero.
+  // A critic to start from, as written by stage `value` or in a checkpoint's critic/. Empty: a
+  // separate critic starts as a copy of the policy, and every head starts at zero.
   std::filesystem::path folder;
   CriticKind kind = CriticKind::shared;
   bool stop_gradient = false;    // the value loss leaves a shared trunk unchanged
   double value_weight = 0.5;     // of the value loss, added to the policy loss
   double value_clip = 0.0;       // V is clipped to this far from its first prediction; 0: off
-  int64_t value_warmup = 0;      // first steps, which train the critic alone
+  int64_t value_warmup = 0;      // first steps, which train only the critic
   bool prompt_baseline = false;  // the critic predicts the difference to the prompt's mean reward
-  bool surprise = false;  // the head also reads how unlikely the least likely token so far was
+  bool surprise = false;  // the head also reads the probability of the least likely token so far
 };
 
 /// [learner.optimizer]: AdamW and its schedule.
@@ -110,8 +108,8 @@ struct OptimizerConfig {
   double gradient_clip = 1.0;  // largest gradient norm, for policy and critic separately
 };
 
-/// [learner.lora]: low-rank adapters of the policy instead of all its parameters, and merged with
-/// them in everything that is published. A critic of its own is trained whole.
+/// [learner.lora]: trains low-rank adapters of the policy instead of all its parameters. Everything
+/// that is published contains the merged weights. A separate critic is trained in full.
 struct LoraConfig {
   int64_t rank = 0;     // of every adapter; 0: off
   double alpha = 32.0;  // adapters count alpha / rank times
@@ -120,9 +118,9 @@ struct LoraConfig {
   bool operator==(const LoraConfig&) const = default;
 };
 
-/// [learner.warnings]: signs that came before collapses.
+/// [learner.warnings]: early signs of a training collapse.
 struct WarningsConfig {
-  double entropy_change = 0.5;  // relative to its mean over the 8 steps before, either way; 0: off
+  double entropy_change = 0.5;  // up or down, relative to the mean of the previous 8 steps; 0: off
   double explained_variance = 0.0;  // of the critic, below this after the first 8 steps; -1000: off
   double truncated = 0.5;           // share of trajectories that a limit ended, above this; 1: off
   double ratio = 10.0;   // 99th percentile of π/μ or μ/π, whichever is larger, over tokens with μ <

@@ -2,12 +2,15 @@
 #include "runtime/config/run_config.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "runtime/config/toml.hpp"
 #include "runtime/run/durable_file.hpp"
 
 namespace warpsmith {
 namespace {
+
+constexpr std::array<std::string_view, 2> mode_names{"async", "sync"};
 
 constexpr size_t max_config_bytes = size_t{1} << 20U;
 
@@ -23,7 +26,7 @@ void validate_mode(const RunConfig& c, Complaints& complaints) {
                      "run.mode = \"async\" needs at least 1; use run.mode = \"sync\" for lag 0");
 }
 
-/// The stages that learn from given data train all parameters on one rank.
+/// Stages that learn from existing data train all parameters on one rank.
 void validate_learner(const RunConfig& c, Complaints& complaints) {
   const bool any = samples(c.run.stage);
   const std::string where = " with run.stage = \"" + std::string{to_string(c.run.stage)} +
@@ -62,7 +65,7 @@ void validate_timeouts(const RunConfig& c, Complaints& complaints) {
           number(c.tool_executor.shell_timeout.count()) + " ms");
 }
 
-/// Random weights make no calls, and scripted calls teach a trained policy nothing true.
+/// Random weights make no calls, and scripted calls would give a trained policy false rewards.
 void validate_rehearsal(const RunConfig& c, Complaints& complaints) {
   const bool is_random = c.model.weights == InitialWeights::random;
   const bool is_scripted = !c.agent.scripted_turns.empty();
@@ -71,9 +74,10 @@ void validate_rehearsal(const RunConfig& c, Complaints& complaints) {
                      "run.stage = \"" + std::string{to_string(c.run.stage)} +
                          "\" starts from trained weights: expected \"load\" (random ones make no "
                          "tool calls; \"agentic\" takes them with agent.scripted_turns)");
-  complaints.require(!is_scripted || rehearses, "agent.scripted_turns",
-                     "expected none unless run.stage = \"agentic\" and model.weights = "
-                     "\"random\": what a policy samples would not be what it earns its reward for");
+  complaints.require(
+      !is_scripted || rehearses, "agent.scripted_turns",
+      "expected none unless run.stage = \"agentic\" and model.weights = "
+      "\"random\": otherwise a policy would be rewarded for calls that it did not sample");
 }
 
 void validate_stage(const RunConfig& c, Complaints& complaints) {
@@ -87,18 +91,20 @@ void validate_stage(const RunConfig& c, Complaints& complaints) {
                      "agent.answer", "run.stage = \"warmup\" has one turn: expected \"files\"");
 }
 
-/// A folder of solutions has one answer for a task; it cannot call tools in turns.
+/// A folder of solutions has one answer per task; it cannot call tools over several turns.
 void validate_brain(const RunConfig& c, Complaints& complaints) {
   complaints.require(c.brain.candidates.empty() || c.agent.answer == AnswerForm::files,
-                     "agent.answer", "brain.candidates gives whole solutions: expected \"files\"");
+                     "agent.answer",
+                     "brain.candidates returns whole solutions: expected \"files\"");
 }
 
-/// PPO, rft and the critic take a trajectory's tokens as one sequence, which no model saw whole.
+/// PPO, rft and the critic read a trajectory's tokens as one sequence, but no model saw that whole
+/// sequence.
 void validate_summary(const RunConfig& c, Complaints& complaints) {
   if (!c.agent.summarise) return;
   complaints.require(
       has_brain(c.brain), "agent.summarise",
-      "expected false: a summary begins a new context, and training takes a "
+      "expected false: a summary starts a new context, and training takes a "
       "trajectory as one; it is for eval and run.stage = \"collect\" with a [brain]");
   complaints.require(c.agent.answer == AnswerForm::calls, "agent.summarise",
                      "agent.answer = \"files\" has one turn: expected false");
@@ -106,20 +112,20 @@ void validate_summary(const RunConfig& c, Complaints& complaints) {
       static_cast<int64_t>(c.agent.summary_share * static_cast<double>(c.agent.max_tokens));
   const int64_t needed = c.generator.max_new_tokens + c.agent.result_tokens;
   complaints.require(left >= needed, "agent.summary_share",
-                     "expected a share of agent.max_tokens that holds a turn and a result "
+                     "expected a share of agent.max_tokens with room for a turn and a result "
                      "(generator.max_new_tokens and agent.result_tokens: " +
                          number(needed) + "), got one of " + number(left) + " tokens");
 }
 
-/// A stage of a chain may have a table whether it is in run.stages or not, so that one can be left
-/// out by the list alone. The stored configuration of one stage has no list; names in options for
-/// other stages are checked against that of the chain.
+/// A stage may have a table without being in run.stages, so that a stage can be left out by
+/// changing only the list. The stored configuration of one stage has no list; names in options for
+/// other stages are checked against the list of the chain.
 void validate_stage_tables(const RunConfig& c, const std::string& stage, Complaints& complaints) {
   if (!stage.empty() && c.run.stages.empty()) return;
-  for (const std::string& name : complaints.names_after("stage.")) {
+  for (const std::string& name : complaints.keys_with_prefix("stage.")) {
     const bool listed =
         name == stage || std::ranges::find(c.run.stages, name) != c.run.stages.end();
-    complaints.require(listed || stage_named(name).has_value(), "stage." + name,
+    complaints.require(listed || enum_of<Stage>(name).has_value(), "stage." + name,
                        "expected the name of a stage in run.stages, or of a kind of stage");
   }
 }
@@ -127,30 +133,60 @@ void validate_stage_tables(const RunConfig& c, const std::string& stage, Complai
 /// A misspelt stage would run as one of the default kind.
 void validate_stage_name(const std::string& stage, Complaints& complaints) {
   const bool known =
-      stage.empty() || stage_named(stage).has_value() || complaints.was_set("run.stage");
+      stage.empty() || enum_of<Stage>(stage).has_value() || complaints.was_set("run.stage");
   complaints.require(known, "run.stages",
                      "\"" + stage +
-                         "\" is no kind of stage (sft, warmup, collect, rft, value, agentic): "
+                         "\" is not a kind of stage (sft, warmup, collect, rft, value, agentic): "
                          "correct it, or set stage." +
                          stage + ".run.stage");
 }
 
-/// What a stage implies for keys that nothing sets.
+/// The values that a stage implies for keys that are not set.
 void apply_stage(RunConfig& c, const std::string& stage, const Complaints& complaints) {
-  if (const auto kind = stage_named(stage)) c.run.stage = *kind;
+  if (const auto kind = enum_of<Stage>(stage)) c.run.stage = *kind;
   if (!stage.empty()) c.run.stages.clear();
   if (c.run.mode == Mode::sync && !complaints.was_set("learner.max_lag")) c.learner.max_lag = 0;
   const bool set = complaints.was_set("agent.answer");
   if (c.run.stage == Stage::warmup && !set) c.agent.answer = AnswerForm::files;
 }
 
-/// Names what was found where a file was expected.
+/// Describes what was found in place of a file.
 const char* word_of(const std::filesystem::file_status& found) {
   if (std::filesystem::is_directory(found)) return "a folder";
   return std::filesystem::exists(found) ? "something that is not a regular file" : "nothing";
 }
 
 }  // namespace
+
+bool learns_online(Stage stage) noexcept {
+  return stage == Stage::warmup || stage == Stage::agentic;
+}
+
+bool samples(Stage stage) noexcept {
+  return learns_online(stage) || stage == Stage::collect;
+}
+
+void describe(Fields& fields, RunSettings& c) {
+  fields.require("seed");
+  fields.integer("seed", c.seed, {.low = 0});
+  fields.text("name", c.name);
+  fields.choice_of("stage", c.stage, enum_names<Stage>);
+  fields.texts("stages", c.stages, {});
+  fields.choice_of("mode", c.mode, mode_names);
+  fields.integer("trajectories", c.trajectories, {.low = 1});
+  fields.duration("time_limit", c.time_limit, {.low = std::chrono::seconds{1}});
+  fields.path("folder", c.folder);
+  fields.integer("threads", c.threads, {.low = 0, .high = 1024});
+}
+
+void validate(const RunSettings& c, Complaints& complaints) {
+  const bool plain = std::all_of(c.name.begin(), c.name.end(), [](unsigned char letter) {
+    return std::isalnum(letter) != 0 || letter == '-' || letter == '_' || letter == '.';
+  });
+  complaints.require(
+      plain && !c.name.starts_with('.'), "run.name",
+      "expected letters, digits, '-', '_' and '.', not starting with '.', got \"" + c.name + "\"");
+}
 
 void describe(Fields& fields, RunConfig& c) {
   const auto component = [&fields](std::string_view name, auto& part) {
@@ -181,13 +217,11 @@ void validate(const RunConfig& c, Complaints& complaints) {
   validate(c.model, complaints);
   validate(c.agent, complaints);
   validate(c.brain, complaints);
-  validate(c.rollout, complaints);
   validate(c.generator, complaints);
   validate(c.sandbox, complaints);
   validate(c.synthesis, complaints);
   validate(c.learner, complaints);
   validate(c.sft, complaints);
-  validate(c.ledger, complaints);
   validate(c.telemetry, complaints);
   validate(c.supervisor, complaints);
   if (!c.run.stages.empty()) return;
@@ -214,7 +248,7 @@ Result<RunConfig> parse_run_config(const std::string& name, const std::string& t
     apply_stage(config, stage, complaints);
     validate(config, complaints);
   }
-  if (auto good = complaints.result(); !good) return tl::unexpected(std::move(good.error()));
+  TRY_VOID(complaints.result());
   return config;
 }
 
@@ -227,9 +261,8 @@ Result<RunConfig> load_run_config(const std::filesystem::path& file,
     return fail(ErrorCode::not_found,
                 file.string() + ": expected a configuration file, found " + word_of(found));
   }
-  const auto text = read_text_file(file, max_config_bytes);
-  if (!text) return tl::unexpected(text.error());
-  return parse_run_config(file.string(), *text, overrides, stage);
+  TRY(const auto text, read_text_file(file, max_config_bytes));
+  return parse_run_config(file.string(), text, overrides, stage);
 }
 
 std::string to_toml(const RunConfig& config) {

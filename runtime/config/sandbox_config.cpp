@@ -47,22 +47,22 @@ void validate_baselines(const SandboxConfig& c, Complaints& complaints) {
         "expected \"auto\", \"max-autotune\" or \"cuda-graph\", got \"" + name + '"');
   }
   complaints.require(!is_auto(c) || c.baselines.size() == 1, "sandbox.baselines",
-                     "expected \"auto\" alone, or names of baselines without \"auto\"");
+                     "expected only \"auto\", or names of baselines without \"auto\"");
   complaints.require(uses_gpus(c) || c.baselines.empty() || is_auto(c), "sandbox.baselines",
                      "expected [] or [\"auto\"]: a slot on a CPU core times only eager and "
                      "torch.compile");
 }
 
-void describe_limits(Fields& fields, SandboxLimits& c) {
+void describe_limits(Fields& fields, SandboxSettings& c) {
   using std::chrono::milliseconds;
-  fields.bytes("memory", c.memory_bytes, {.low = 64 << 20});
-  fields.integer("processes", c.processes, {.low = 8, .high = 4096});
+  fields.bytes("memory", c.candidate_memory_bytes, {.low = 64 << 20});
+  fields.integer("processes", c.compile_tasks, {.low = 8, .high = 4096});
   fields.bytes("source", c.source_bytes, {.low = 1 << 10, .high = 64 << 20});
-  fields.bytes("output", c.output_bytes, {.low = 256, .high = 64 << 20});
-  fields.duration("compile", c.compile, {.low = milliseconds{100}});
-  fields.duration("call", c.call, {.low = milliseconds{10}});
-  fields.duration("evaluation", c.evaluation, {.low = std::chrono::seconds{1}});
-  fields.duration("ingest", c.ingest, {.low = std::chrono::seconds{1}});
+  fields.bytes("output", c.message_bytes, {.low = 256, .high = 64 << 20});
+  fields.duration("compile", c.compile_timeout, {.low = milliseconds{100}});
+  fields.duration("call", c.call_timeout, {.low = milliseconds{10}});
+  fields.duration("evaluation", c.evaluation_timeout, {.low = std::chrono::seconds{1}});
+  fields.duration("ingest", c.ingest_timeout, {.low = std::chrono::seconds{1}});
 }
 
 }  // namespace
@@ -70,6 +70,10 @@ void describe_limits(Fields& fields, SandboxLimits& c) {
 bool uses_gpus(const SandboxConfig& c) {
   const Contract* found = find_contract(c.contract);
   return found != nullptr && found->slots == Slots::gpus;
+}
+
+std::chrono::milliseconds verdict_timeout(const SandboxConfig& c) {
+  return c.settings.evaluation_timeout * (c.queue + 1);
 }
 
 std::vector<std::string> further_baselines(const SandboxConfig& c) {
@@ -86,30 +90,29 @@ void describe(Fields& fields, SandboxConfig& c) {
   fields.integer("first_gpu", c.first_gpu, {.low = 0, .high = 63});
   fields.text("contract", c.contract);
   fields.integer("queue", c.queue, {.low = 1, .high = 65'536});
-  fields.text("numerics", c.numerics);
-  fields.integer("sets", c.sets, {.low = 5, .high = 64});
-  fields.integer("blocks", c.blocks, {.low = 8, .high = 1024});
+  fields.choice_of("numerics", c.settings.numerics, enum_names<Numerics>);
+  fields.integer("sets", c.settings.verified_sets, {.low = 5, .high = 64});
+  fields.integer("blocks", c.settings.timed_blocks, {.low = 8, .high = 1024});
   fields.texts("baselines", c.baselines, baseline_names);
-  fields.flag("require_cgroups", c.require_cgroups);
+  fields.flag("require_cgroups", c.settings.require_cgroups);
   fields.path("cache", c.cache);
-  fields.bytes("cache_size", c.cache_bytes, {.low = 1 << 20});
-  fields.table("limits", [&c](Fields& limits) { describe_limits(limits, c.limits); });
+  fields.bytes("cache_size", c.settings.compile_cache_bytes, {.low = 1 << 20});
+  fields.table("limits", [&c](Fields& limits) { describe_limits(limits, c.settings); });
 }
 
 void validate(const SandboxConfig& c, Complaints& complaints) {
   complaints.require(find_contract(c.contract) != nullptr, "sandbox.contract",
                      "expected " + known_contracts() + ", got \"" + c.contract + "\"");
-  complaints.require(c.numerics == "strict" || c.numerics == "paper", "sandbox.numerics",
-                     "expected \"strict\" or \"paper\", got \"" + c.numerics + "\"");
   complaints.require(c.cores == 1, "sandbox.cores",
                      "expected 1: a slot is pinned to one core and times on that core");
   complaints.require(!uses_gpus(c) || c.count >= c.gpus, "sandbox.count",
                      "expected at least one slot for each of " + std::to_string(c.gpus) +
                          " GPUs (sandbox.gpus), got " + std::to_string(c.count));
   validate_baselines(c, complaints);
-  complaints.require(c.limits.call < c.limits.evaluation, "sandbox.limits.call",
+  const SandboxSettings& limits = c.settings;
+  complaints.require(limits.call_timeout < limits.evaluation_timeout, "sandbox.limits.call",
                      "expected less than sandbox.limits.evaluation");
-  complaints.require(c.limits.compile < c.limits.evaluation, "sandbox.limits.compile",
+  complaints.require(limits.compile_timeout < limits.evaluation_timeout, "sandbox.limits.compile",
                      "expected less than sandbox.limits.evaluation");
 }
 

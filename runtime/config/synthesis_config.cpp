@@ -3,15 +3,66 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <string_view>
 
-#include "runtime/config/endpoint_rules.hpp"
-#include "runtime/config/shares.hpp"
+#include "runtime/config/brain_config.hpp"
 
 namespace warpsmith {
 namespace {
+
 constexpr std::array<std::string_view, 3> curriculum_names{"uniform", "success_band", "headroom"};
 constexpr std::array<std::string_view, 3> compiler_names{"none", "aot_eager", "inductor"};
 constexpr std::array<std::string_view, 2> composer_names{"rules", "llm"};
+
+constexpr std::array<std::string_view, 6> share_kinds{"1", "2", "3", "4", "5", "transformers"};
+
+struct Share {
+  std::string_view kind;
+  double value = 0;
+};
+
+std::optional<Share> share_in(std::string_view part) {
+  const size_t equals = part.find('=');
+  if (equals == std::string_view::npos) return std::nullopt;
+  Share share{part.substr(0, equals)};
+  const std::string_view number = part.substr(equals + 1);
+  const char* const begin = number.data();
+  const char* const end = begin + number.size();
+  const auto [stop, error] = std::from_chars(begin, end, share.value);
+  if (error != std::errc{} || stop != end) return std::nullopt;
+  return share;
+}
+
+/// Nullopt if a part is not NUMBER=SHARE.
+std::optional<std::vector<Share>> shares_in(std::string_view text) {
+  std::vector<Share> shares;
+  while (true) {
+    const size_t comma = text.find(',');
+    const auto share = share_in(text.substr(0, comma));
+    if (!share) return std::nullopt;
+    shares.push_back(*share);
+    if (comma == std::string_view::npos) return shares;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+bool is_good(const Share& share) {
+  return std::ranges::find(share_kinds, share.kind) != share_kinds.end() &&
+         std::isfinite(share.value) && share.value >= 0;
+}
+
+/// The error in shares of tasks by number of operators ("1=3.4,2=83.8,transformers=1.2"), in the
+/// words of `synth --shares`; empty if they are valid. synthesis/worker/arguments.py parses them.
+std::optional<std::string> complaint_about_shares(const std::string& text) {
+  const auto shares = shares_in(text);
+  if (!shares) return "expected NUMBER=SHARE,…, got " + text;
+  const bool any = std::ranges::any_of(*shares, [](const Share& s) { return s.value > 0; });
+  if (any && std::ranges::all_of(*shares, is_good)) return std::nullopt;
+  return "expected shares of 1 to 5 and transformers, got " + text;
+}
 
 bool is_blank(const std::string& text) {
   return text.find_first_not_of(" \t\r\n") == std::string::npos;
@@ -68,6 +119,7 @@ void validate_compose(const ComposeConfig& c, Complaints& complaints) {
                      "expected commands that run `warpsmith synth worker` elsewhere, got an empty "
                      "one; remove it");
 }
+
 }  // namespace
 
 void describe(Fields& fields, SynthesisConfig& c) {

@@ -31,8 +31,8 @@ struct TomlSource {
 bool read_toml(const TomlSource& source, const std::vector<std::string>& overrides,
                const Describe& describe, Complaints& complaints);
 
-/// Those of the dotted `keys` whose value in force stands in [stage.SECTION]: an option that sets
-/// the key for all stages outranks the table. None if a text is not TOML.
+/// Returns those of the dotted `keys` whose effective value is set in [stage.SECTION]; an option
+/// that sets the key for all stages overrides the table. None if a text is not TOML.
 std::set<std::string> keys_of_section(const TomlSource& source,
                                       const std::vector<std::string>& overrides,
                                       const std::set<std::string>& keys);

@@ -68,7 +68,7 @@ class Writer final : public Fields {
     tables_ += inner.document();
   }
 
-  /// Its own keys first, then the sub-tables, as TOML requires.
+  /// Writes the table's own keys first, then its sub-tables, as TOML requires.
   std::string document() const {
     if (name_.empty()) return keys_ + tables_;
     return (keys_.empty() ? "" : "[" + name_ + "]\n" + keys_ + "\n") + tables_;

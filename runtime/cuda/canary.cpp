@@ -6,8 +6,7 @@
 #include <vector>
 
 #include "runtime/cuda/context.hpp"
-#include "runtime/cuda/cupti_kernels.hpp"
-#include "runtime/cuda/cupti_library.hpp"
+#include "runtime/cuda/cupti.hpp"
 #include "runtime/cuda/device_error.hpp"
 
 namespace warpsmith::cuda {
@@ -46,9 +45,8 @@ bool canary_result_is_correct(const Api& api) {
 }
 
 Result<void> add_profile(const DynamicLibrary& cupti, CanaryReport& report) {
-  const auto records = stop_kernel_records(cupti);
-  if (!records) return tl::unexpected(records.error());
-  for (const KernelRecord& record : *records) {
+  TRY(const auto records, stop_kernel_records(cupti));
+  for (const KernelRecord& record : records) {
     if (record.name.find("warpsmith_canary") == std::string::npos) continue;
     report.kernel_name = record.name;
     report.kernel_us = static_cast<double>(record.duration_ns) / 1000.0;
@@ -60,18 +58,13 @@ Result<void> add_profile(const DynamicLibrary& cupti, CanaryReport& report) {
 
 Result<CanaryReport> run_profiled(const DynamicLibrary& cupti, int gpu) {
   CanaryReport report{.elements = elements};
-  if (auto started = start_kernel_records(cupti); !started) {
-    return tl::unexpected(started.error());
-  }
-  const auto context = Context::open(gpu);
-  if (!context) return tl::unexpected(context.error());
-  const auto free_memory = [&] { return static_cast<int64_t>(context->memory().free); };
+  TRY_VOID(start_kernel_records(cupti));
+  TRY(const auto context, Context::open(gpu));
+  const auto free_memory = [&] { return static_cast<int64_t>(context.memory().free); };
   report.free_before = free_memory();
-  report.result_correct = canary_result_is_correct(context->api());
+  report.result_correct = canary_result_is_correct(context.api());
   report.free_after = free_memory();
-  if (auto profiled = add_profile(cupti, report); !profiled) {
-    return tl::unexpected(profiled.error());
-  }
+  TRY_VOID(add_profile(cupti, report));
   return report;
 }
 
@@ -82,10 +75,9 @@ bool canary_is_built() {
 }
 
 Result<CanaryReport> run_canary(int gpu) {
-  const auto cupti = load_cupti();
-  if (!cupti) return tl::unexpected(cupti.error());
+  TRY(const auto cupti, load_cupti());
   try {
-    return run_profiled(*cupti, gpu);
+    return run_profiled(cupti, gpu);
   } catch (const DeviceError& error) {
     return fail(ErrorCode::infrastructure, error.what());
   }

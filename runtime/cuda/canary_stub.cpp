@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands in for the canary and the toolkit's version where no CUDA toolkit was found at build time.
+// Replaces the canary and the toolkit's version if no CUDA toolkit was found at build time.
 #include "runtime/cuda/canary.hpp"
 #include "runtime/cuda/driver.hpp"
 

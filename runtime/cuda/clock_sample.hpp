@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GPU's clocks, power and temperature while something is timed. They are read, never set.
+// Reads a GPU's clocks, power and temperature while something is timed. Never sets them.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ class ClockReader {
 /// "sw_power_cap"; "bit 12" for a bit that only later drivers name.
 std::vector<std::string> reason_names(uint64_t reasons);
 
-/// True for reasons that hold a busy GPU below the clocks it is set to: power, heat, hardware.
+/// True for reasons that keep a busy GPU below its configured clocks: power, heat, hardware.
 bool slows_down(const std::string& reason);
 
 /// Summary of several readings; a figure that none of them has is empty.

@@ -1,16 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
-// One GPU's primary context, and the handles made in it. For sources built with the toolkit only.
-// Everything here throws DeviceError if a call of the driver fails.
+// One GPU's primary context, and the objects made in it: streams, graphs, memory, kernel modules.
+// The driver's calls are loaded at run time in the versions that the toolkit's headers name. For
+// sources built with the toolkit only. Everything here throws DeviceError if a call of the driver
+// fails.
 #pragma once
+
+#include <cuda.h>
 
 #include <cstddef>
 #include <memory>
 #include <optional>
 #include <type_traits>
 
-#include "runtime/cuda/api.hpp"
+#include "runtime/cuda/driver.hpp"
+#include "runtime/process/unique_fd.hpp"
 
 namespace warpsmith::cuda {
+
+// The headers rename calls, and so the members, to their newest version (cuMemAlloc_v2).
+// clang-format off
+#define WARPSMITH_CUDA_CALLS(X)                                                                   \
+  X(cuDeviceGet) X(cuDeviceGetAttribute) X(cuGetErrorName) X(cuGetErrorString)                    \
+  X(cuDevicePrimaryCtxRetain) X(cuDevicePrimaryCtxRelease) X(cuCtxSetCurrent) X(cuCtxSynchronize) \
+  X(cuCtxGetCurrent) X(cuCtxGetDevice) X(cuCtxResetPersistingL2Cache)                             \
+  X(cuModuleLoadData) X(cuModuleUnload) X(cuModuleGetFunction) X(cuModuleGetGlobal)               \
+  X(cuFuncSetAttribute) X(cuFuncGetAttribute) X(cuFuncGetParamInfo)                               \
+  X(cuOccupancyMaxActiveBlocksPerMultiprocessor)                                                  \
+  X(cuOccupancyMaxActiveClusters) X(cuLaunchKernel) X(cuLaunchKernelEx) X(cuTensorMapEncodeTiled) \
+  X(cuMemAlloc) X(cuMemFree) X(cuMemcpyHtoD) X(cuMemcpyDtoH) X(cuMemGetInfo) X(cuMemcpyAsync)     \
+  X(cuMemHostAlloc) X(cuMemFreeHost)                                                              \
+  X(cuMemcpyHtoDAsync) X(cuMemcpyDtoHAsync) X(cuMemcpyDtoDAsync) X(cuMemsetD8Async)               \
+  X(cuMemsetD32Async)                                                                             \
+  X(cuMemGetAllocationGranularity) X(cuMemCreate) X(cuMemRelease) X(cuMemAddressReserve)          \
+  X(cuMemAddressFree) X(cuMemMap) X(cuMemUnmap) X(cuMemSetAccess)                                 \
+  X(cuMemExportToShareableHandle) X(cuMemImportFromShareableHandle)                               \
+  X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamSynchronize)                                     \
+  X(cuStreamBeginCapture) X(cuStreamEndCapture)                                                   \
+  X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) X(cuEventQuery) X(cuEventSynchronize)       \
+  X(cuEventElapsedTime)                                                                           \
+  X(cuGraphCreate) X(cuGraphDestroy) X(cuGraphInstantiate) X(cuGraphExecDestroy)                  \
+  X(cuGraphLaunch) X(cuGraphUpload)
+// clang-format on
+
+/// The driver's calls that this program uses.
+struct Api {
+#define WARPSMITH_CUDA_MEMBER(call) \
+  decltype(&::call) call = nullptr;  // NOLINT(bugprone-macro-parentheses): a declaration
+  WARPSMITH_CUDA_CALLS(WARPSMITH_CUDA_MEMBER)
+#undef WARPSMITH_CUDA_MEMBER
+};
+
+/// All calls, looked up once. `unsupported` if there is no driver, or one older than the toolkit
+/// that this was built with; the message names the call and both versions.
+Result<const Api*> load_api();
+
+/// Throws DeviceError unless `code` is success. `call` is the name of the call.
+void check(const Api& api, CUresult code, const char* call);
 
 /// A context that is current on the thread that opened it, for its lifetime. Handles are made and
 /// destroyed on that thread.
@@ -71,7 +116,7 @@ GraphExec captured(const Api& api, CUstream stream, const Work& work) {
   return instantiated(api, made);
 }
 
-/// Device memory of this process alone. Freed on destruction.
+/// Device memory that only this process sees. Freed on destruction.
 class DeviceMemory {
  public:
   DeviceMemory(const Api& api, uint64_t bytes);
@@ -88,7 +133,7 @@ class DeviceMemory {
   uint64_t bytes_;
 };
 
-/// Host memory that the GPU copies from and to without help of the processor.
+/// Pinned host memory, which the GPU reads and writes without the processor.
 class PinnedMemory {
  public:
   PinnedMemory(const Api& api, uint64_t bytes);
@@ -122,6 +167,41 @@ class KernelModule {
  private:
   const Api* api_;
   CUmodule module_ = nullptr;
+};
+
+enum class Access : uint8_t { read_only, read_write };
+
+/// Device memory that processes share by descriptor: one allocation, mapped in this process; freed
+/// once no process maps it.
+class VirtualMemory {
+ public:
+  /// Allocates at least `bytes` (rounded up to the device's granularity), writable here. Not
+  /// zeroed: the driver clears memory that another process had.
+  static VirtualMemory create(const Context& context, uint64_t bytes);
+  /// Maps an allocation that another process exported; `bytes` must equal its `bytes()`. The caller
+  /// keeps the descriptor. A kernel that writes to read-only memory faults its own context.
+  static VirtualMemory import(const Context& context, int fd, uint64_t bytes, Access access);
+
+  /// A descriptor for other processes; each may choose how to map the memory.
+  UniqueFd export_descriptor() const;
+  CUdeviceptr address() const { return address_; }
+  uint64_t bytes() const { return bytes_; }
+
+  VirtualMemory(VirtualMemory&& other) noexcept;
+  VirtualMemory& operator=(VirtualMemory&&) = delete;
+  ~VirtualMemory();
+
+ private:
+  VirtualMemory(const Context& context, uint64_t bytes)
+      : api_(&context.api()), device_(context.device()), bytes_(bytes) {}
+  void map(Access access);
+
+  const Api* api_;
+  CUdevice device_;
+  uint64_t bytes_;
+  CUmemGenericAllocationHandle handle_ = 0;
+  bool held_ = false, mapped_ = false;
+  CUdeviceptr address_ = 0;
 };
 
 }  // namespace warpsmith::cuda

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The caller repeats the call itself ("user replay"): CUPTI's own replay would save and restore
+// The caller repeats the call itself ("user replay"), because CUPTI's replay would save and restore
 // memory that the candidate may only read, and would start each round with warm caches.
 #include "runtime/cuda/counter_session.hpp"
 
+#include <cupti_profiler_host.h>
 #include <cupti_profiler_target.h>
 #include <cupti_range_profiler.h>
 #include <cupti_target.h>
 
-#include "runtime/cuda/api.hpp"
-#include "runtime/cuda/counter_config.hpp"
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/cuda/context.hpp"
 #include "runtime/cuda/cupti_call.hpp"
 #include "runtime/cuda/device_error.hpp"
 
@@ -23,12 +26,11 @@ struct CurrentContext {
 };
 
 Result<CurrentContext> current_context() {
-  const auto api = load_api();
-  if (!api) return tl::unexpected(api.error());
+  TRY(const auto api, load_api());
   CurrentContext current;
-  check(**api, (*api)->cuCtxGetCurrent(&current.context), "cuCtxGetCurrent");
+  check(*api, api->cuCtxGetCurrent(&current.context), "cuCtxGetCurrent");
   if (current.context == nullptr) return fail(ErrorCode::invalid_argument, "no current context");
-  check(**api, (*api)->cuCtxGetDevice(&current.device), "cuCtxGetDevice");
+  check(*api, api->cuCtxGetDevice(&current.device), "cuCtxGetDevice");
   return current;
 }
 
@@ -43,8 +45,7 @@ void open_libraries_beside(const DynamicLibrary& cupti) {
 Result<std::string> chip_of(const DynamicLibrary& cupti, CUdevice device) {
   auto chip = WARPSMITH_CUPTI_PARAMS(CUpti_Device_GetChipName);
   chip.deviceIndex = static_cast<size_t>(device);
-  auto done = WARPSMITH_CUPTI(cupti, cuptiDeviceGetChipName, &chip);
-  if (!done) return tl::unexpected(std::move(done.error()));
+  TRY_VOID(WARPSMITH_CUPTI(cupti, cuptiDeviceGetChipName, &chip));
   return std::string(chip.pChipName);
 }
 
@@ -61,17 +62,84 @@ Result<Bytes> availability_of(const DynamicLibrary& cupti, CUcontext context) {
 
 Result<CounterConfig> config_of(const DynamicLibrary& cupti, const CurrentContext& current) {
   auto ready = WARPSMITH_CUPTI_PARAMS(CUpti_Profiler_Initialize);
-  if (auto done = WARPSMITH_CUPTI(cupti, cuptiProfilerInitialize, &ready); !done) {
-    return tl::unexpected(std::move(done.error()));
-  }
-  const auto chip = chip_of(cupti, current.device);
-  if (!chip) return tl::unexpected(chip.error());
-  const auto availability = availability_of(cupti, current.context);
-  if (!availability) return tl::unexpected(availability.error());
-  return CounterConfig::make(cupti, *chip, *availability);
+  TRY_VOID(WARPSMITH_CUPTI(cupti, cuptiProfilerInitialize, &ready));
+  TRY(const auto chip, chip_of(cupti, current.device));
+  TRY(const auto availability, availability_of(cupti, current.context));
+  return CounterConfig::make(cupti, chip, availability);
 }
 
 }  // namespace
+
+Result<CounterConfig> CounterConfig::make(const DynamicLibrary& cupti, const std::string& chip,
+                                          std::span<const uint8_t> availability) {
+  auto made = WARPSMITH_CUPTI_PARAMS(CUpti_Profiler_Host_Initialize);
+  made.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
+  made.pChipName = chip.c_str();
+  made.pCounterAvailabilityImage = availability.empty() ? nullptr : availability.data();
+  if (auto done = WARPSMITH_CUPTI(cupti, cuptiProfilerHostInitialize, &made); !done) {
+    return fail("counters of chip " + chip, std::move(done.error()));
+  }
+  const auto release = [cupti](CUpti_Profiler_Host_Object* host) {
+    auto params = WARPSMITH_CUPTI_PARAMS(CUpti_Profiler_Host_Deinitialize);
+    params.pHostObject = host;
+    (void)WARPSMITH_CUPTI(cupti, cuptiProfilerHostDeinitialize, &params);
+  };
+  CounterConfig config(cupti, Host{made.pHostObject, release});
+  TRY_VOID(config.choose());
+  TRY_VOID(config.make_image());
+  return config;
+}
+
+Result<std::vector<std::string>> CounterConfig::base_metrics() const {
+  auto names = WARPSMITH_CUPTI_PARAMS(CUpti_Profiler_Host_GetBaseMetrics);
+  names.pHostObject = host_.get();
+  names.metricType = CUPTI_METRIC_TYPE_COUNTER;
+  TRY_VOID(WARPSMITH_CUPTI(cupti_, cuptiProfilerHostGetBaseMetrics, &names));
+  return std::vector<std::string>(names.ppMetricNames, names.ppMetricNames + names.numMetrics);
+}
+
+Result<void> CounterConfig::choose() {
+  TRY(const auto known, base_metrics());
+  TRY(auto terms, counter_terms(known));
+  terms_ = std::move(terms);
+  std::ranges::transform(terms_, std::back_inserter(metrics_),
+                         [](const CounterTerm& term) { return term.metric.c_str(); });
+  auto chosen = WARPSMITH_CUPTI_PARAMS(CUpti_Profiler_Host_ConfigAddMetrics);
+  chosen.pHostObject = host_.get();
+  chosen.ppMetricNames = metrics_.data();
+  chosen.numMetrics = metrics_.size();
+  return WARPSMITH_CUPTI(cupti_, cuptiProfilerHostConfigAddMetrics, &chosen);
+}
+
+Result<void> CounterConfig::make_image() {
+  auto size = WARPSMITH_CUPTI_PARAMS(CUpti_Profiler_Host_GetConfigImageSize);
+  size.pHostObject = host_.get();
+  TRY_VOID(WARPSMITH_CUPTI(cupti_, cuptiProfilerHostGetConfigImageSize, &size));
+  image_.resize(size.configImageSize);
+  auto image = WARPSMITH_CUPTI_PARAMS(CUpti_Profiler_Host_GetConfigImage);
+  image.pHostObject = host_.get();
+  image.configImageSize = image_.size();
+  image.pConfigImage = image_.data();
+  return WARPSMITH_CUPTI(cupti_, cuptiProfilerHostGetConfigImage, &image);
+}
+
+Result<KernelCounters> CounterConfig::evaluate(std::span<const uint8_t> data, size_t range) const {
+  std::vector<double> values(metrics_.size());
+  std::vector<const char*> names = metrics_;
+  auto params = WARPSMITH_CUPTI_PARAMS(CUpti_Profiler_Host_EvaluateToGpuValues);
+  params.pHostObject = host_.get();
+  params.pCounterDataImage = data.data();
+  params.counterDataImageSize = data.size();
+  params.rangeIndex = range;
+  params.ppMetricNames = names.data();
+  params.numMetrics = names.size();
+  params.pMetricValues = values.data();
+  TRY_VOID(WARPSMITH_CUPTI(cupti_, cuptiProfilerHostEvaluateToGpuValues, &params));
+  const auto missing = std::ranges::find_if(values, [](double one) { return !std::isfinite(one); });
+  if (missing == values.end()) return counters_of(terms_, values);
+  return fail(ErrorCode::unsupported, std::string("the GPU did not count ") +
+                                          metrics_[static_cast<size_t>(missing - values.begin())]);
+}
 
 struct CounterSession::State {
   State(const DynamicLibrary& library, CounterConfig counted)
@@ -101,8 +169,7 @@ struct CounterSession::State {
     size.numMetrics = names.size();
     size.maxNumOfRanges = kernels;
     size.maxNumRangeTreeNodes = static_cast<uint32_t>(kernels);
-    auto done = WARPSMITH_CUPTI(cupti, cuptiRangeProfilerGetCounterDataSize, &size);
-    if (!done) return done;
+    TRY_VOID(WARPSMITH_CUPTI(cupti, cuptiRangeProfilerGetCounterDataSize, &size));
     data.resize(size.counterDataSize);
     auto image = WARPSMITH_CUPTI_PARAMS(CUpti_RangeProfiler_CounterDataImage_Initialize);
     image.pRangeProfilerObject = profiler;
@@ -138,13 +205,11 @@ CounterSession::CounterSession(CounterSession&&) noexcept = default;
 CounterSession::~CounterSession() = default;
 
 Result<CounterSession> CounterSession::open(const DynamicLibrary& cupti, size_t kernels) {
-  const auto current = current_context();
-  if (!current) return tl::unexpected(current.error());
+  TRY(const auto current, current_context());
   open_libraries_beside(cupti);
-  auto config = config_of(cupti, *current);
-  if (!config) return tl::unexpected(std::move(config.error()));
-  auto state = std::make_unique<State>(cupti, std::move(*config));
-  auto done = state->enable(current->context);
+  TRY(auto config, config_of(cupti, current));
+  auto state = std::make_unique<State>(cupti, std::move(config));
+  auto done = state->enable(current.context);
   if (done) done = state->make_room(kernels);
   if (done) done = state->configure(kernels);
   if (!done) return tl::unexpected(std::move(done.error()));
@@ -160,8 +225,7 @@ Result<void> CounterSession::begin() {
 Result<bool> CounterSession::end() {
   auto params = WARPSMITH_CUPTI_PARAMS(CUpti_RangeProfiler_Stop);
   params.pRangeProfilerObject = state_->profiler;
-  auto done = WARPSMITH_CUPTI(state_->cupti, cuptiRangeProfilerStop, &params);
-  if (!done) return tl::unexpected(std::move(done.error()));
+  TRY_VOID(WARPSMITH_CUPTI(state_->cupti, cuptiRangeProfilerStop, &params));
   return params.isAllPassSubmitted == 0;
 }
 
@@ -180,9 +244,8 @@ Result<std::vector<KernelCounters>> CounterSession::read() {
   }
   std::vector<KernelCounters> all;
   for (size_t range = 0; range < found.numTotalRanges; ++range) {
-    auto counters = state_->config.evaluate(state_->data, range);
-    if (!counters) return tl::unexpected(std::move(counters.error()));
-    all.push_back(*counters);
+    TRY(auto counters, state_->config.evaluate(state_->data, range));
+    all.push_back(counters);
   }
   return all;
 }
@@ -190,17 +253,15 @@ Result<std::vector<KernelCounters>> CounterSession::read() {
 Result<std::vector<KernelCounters>> count_call(const DynamicLibrary& cupti, size_t kernels,
                                                const std::function<void()>& before,
                                                const std::function<void()>& call) {
-  auto session = CounterSession::open(cupti, kernels);
-  if (!session) return tl::unexpected(std::move(session.error()));
+  TRY(auto session, CounterSession::open(cupti, kernels));
   for (bool more = true; more;) {
     before();
-    if (auto begun = session->begin(); !begun) return tl::unexpected(std::move(begun.error()));
+    TRY_VOID(session.begin());
     call();
-    const auto ended = session->end();
-    if (!ended) return tl::unexpected(ended.error());
-    more = *ended;
+    TRY(const auto ended, session.end());
+    more = ended;
   }
-  return session->read();
+  return session.read();
 }
 
 }  // namespace warpsmith::cuda

@@ -43,7 +43,7 @@ constexpr std::array metrics{
            2},
     Metric{{"smsp__sass_thread_inst_executed_op_hfma_pred_on"}, ".sum", &Counters::flops, 2}};
 
-// For chips that have instructions on pairs of float32.
+// Only on chips that have instructions on pairs of float32.
 constexpr std::array pair_metrics{
     Metric{{"smsp__sass_thread_inst_executed_ops_fadd2_fmul2_ffma2_pred_on"},
            ".sum",

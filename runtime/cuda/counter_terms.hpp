@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/cuda/kernel_counters.hpp"
+#include "runtime/cuda/kernel_record.hpp"
 #include "runtime/result.hpp"
 
 namespace warpsmith::cuda {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A failed call of the driver. The error sticks to the context: the process that saw it must be
-// replaced, not repaired.
+// A failed driver call. The error persists in the context, so the process must be replaced.
 #pragma once
 
 #include <stdexcept>

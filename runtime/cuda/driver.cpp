@@ -49,7 +49,7 @@ int read_attribute(const DeviceCalls& calls, Attribute which, Device device) {
   return calls.attribute(&value, which, device) == 0 ? value : 0;
 }
 
-bool is_host_memory_apart(const DeviceCalls& calls, Device device) {
+bool is_host_memory_isolated(const DeviceCalls& calls, Device device) {
   int reaches = 1;
   return calls.attribute(&reaches, pageable_memory_access, device) == 0 && reaches == 0;
 }
@@ -78,7 +78,7 @@ Result<Gpu> read_gpu(const DeviceCalls& calls, int index) {
              .multiprocessors = read_attribute(calls, multiprocessor_count, device),
              .l2_bytes = read_attribute(calls, l2_cache_size, device),
              .bus_address = address.data(),
-             .host_memory_apart = is_host_memory_apart(calls, device)};
+             .host_memory_isolated = is_host_memory_isolated(calls, device)};
 }
 
 }  // namespace
@@ -92,7 +92,7 @@ Result<Driver> Driver::load() {
     return fail(ErrorCode::unsupported, "libcuda.so.1 lacks cuInit or cuDriverGetVersion");
   }
   if (const int code = init(0); code != 0) {
-    const std::string nodes = lacking_nodes();
+    const std::string nodes = missing_device_nodes();
     return fail(ErrorCode::unsupported, failed("cuInit", code) + ": a driver, but no usable GPU" +
                                             (nodes.empty() ? "" : " (" + nodes + ")"));
   }
@@ -100,9 +100,7 @@ Result<Driver> Driver::load() {
   if (const int code = get_version(&version); code != 0) {
     return fail(ErrorCode::unsupported, failed("cuDriverGetVersion", code));
   }
-  if (auto fits = check_cuda_version(version, built_cuda_version()); !fits) {
-    return tl::unexpected(std::move(fits.error()));
-  }
+  TRY_VOID(check_cuda_version(version, built_cuda_version()));
   return Driver{*library, version};
 }
 
@@ -117,9 +115,8 @@ Result<std::vector<Gpu>> Driver::gpus() const {
   }
   std::vector<Gpu> gpus;
   for (int index = 0; index < count; ++index) {
-    auto gpu = read_gpu(calls, index);
-    if (!gpu) return tl::unexpected(std::move(gpu.error()));
-    gpus.push_back(std::move(*gpu));
+    TRY(auto gpu, read_gpu(calls, index));
+    gpus.push_back(std::move(gpu));
   }
   return gpus;
 }
@@ -132,7 +129,7 @@ Result<void> check_cuda_version(int driver, int built) {
                                           "cuda-compat where that supports the GPU");
 }
 
-std::string lacking_nodes(const std::filesystem::path& dev) {
+std::string missing_device_nodes(const std::filesystem::path& dev) {
   std::string lacking;
   for (const char* node : {"nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"}) {
     std::error_code error;

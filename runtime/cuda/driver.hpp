@@ -21,14 +21,14 @@ struct Gpu {
   int multiprocessors = 0;
   int64_t l2_bytes = 0;
   std::string bus_address;  // PCI, as the kernel module writes it: 0000:1b:00.0
-  // True if device code cannot follow host addresses. False if it can (through the kernel's HMM or
-  // ATS) or the driver does not say: a kernel then reaches all memory of its process.
-  bool host_memory_apart = false;
+  // True if device code cannot access host addresses. False if it can (through HMM or ATS in the
+  // kernel) or if the driver does not say: then a kernel may access all memory of its process.
+  bool host_memory_isolated = false;
 };
 
-/// How reports describe the host's memory for device code.
-inline constexpr const char* out_of_reach = "out of device code's reach";
-inline constexpr const char* within_reach = "within device code's reach (HMM or ATS)";
+/// The wording in reports for device code's access to host memory.
+inline constexpr const char* host_memory_out_of_reach = "out of device code's reach";
+inline constexpr const char* host_memory_within_reach = "within device code's reach (HMM or ATS)";
 
 /// An initialised driver.
 class Driver {
@@ -51,12 +51,12 @@ class Driver {
 /// The CUDA version of the toolkit that this was built with, e.g. 13000; 0: built without one.
 int built_cuda_version();
 
-/// Refuses a driver of an older major version than `built`: within one, the newer runtime works on
-/// the older driver (CUDA Compatibility, "minor version compatibility").
+/// Refuses a driver with an older major version than `built`: within a major version, a newer
+/// runtime works on an older driver (CUDA Compatibility, "minor version compatibility").
 Result<void> check_cuda_version(int driver, int built);
 
 /// "no /dev/nvidiactl, …": the device nodes that every GPU needs and `dev` lacks; empty if none.
-std::string lacking_nodes(const std::filesystem::path& dev = "/dev");
+std::string missing_device_nodes(const std::filesystem::path& dev = "/dev");
 
 /// "13.0" from 13000.
 std::string version_text(int cuda_version);

@@ -53,7 +53,7 @@ struct Calls {
   }
 };
 
-/// The value that a call writes; nullopt if it fails, since the board may lack just this reading.
+/// The value that a call writes; nullopt if it fails, since the board may lack only this reading.
 std::optional<int> answer_of(const auto& call) {
   unsigned value = 0;
   if (call(&value) != 0) return std::nullopt;
@@ -110,7 +110,8 @@ Result<std::unique_ptr<ClockReader>> open_clocks(const std::string& bus_address,
   if (bus_address.empty()) {
     return fail(ErrorCode::not_found, "NVML: the driver does not report the GPU's PCI address");
   }
-  // The library counts initialisations. This one is never undone: the library is never closed.
+  // The library counts initialisations. This one is never undone, because the library is never
+  // closed.
   if (const int code = calls.init(); code != 0) {
     return fail(ErrorCode::unsupported, calls.failed("nvmlInit", code));
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NVML, the driver's library of board readings, loaded at run time. Only its calls that read are
-// looked up: nothing here can change a clock.
+// NVML, the driver's library of board readings, loaded at run time. Only calls that read are looked
+// up, so nothing here can change a clock.
 #pragma once
 
 #include <memory>
@@ -12,12 +12,12 @@
 
 namespace warpsmith::cuda {
 
-/// The places to look for the library: the loader's path, beside the driver's libcuda, then the
+/// The places to look for the library: the loader's path, next to the driver's libcuda, then the
 /// folders where drivers are installed.
 std::vector<std::string> nvml_names();
 
-/// Opens the readings of the GPU with this PCI address (Gpu::bus_address), whatever number NVML
-/// gives it. `unsupported` without the library, `not_found` without that GPU.
+/// Opens the readings of the GPU with this PCI address (Gpu::bus_address), regardless of NVML's
+/// numbering. `unsupported` without the library, `not_found` without that GPU.
 Result<std::unique_ptr<ClockReader>> open_clocks(
     const std::string& bus_address, const std::vector<std::string>& libraries = nvml_names());
 

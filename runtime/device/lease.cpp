@@ -74,7 +74,7 @@ class Interruption {
 constexpr off_t turn = 0;      // locked: a lease is held or wanted
 constexpr off_t work_due = 1;  // locked by others: shares have waited for long
 
-/// How long a lease lets work go first, that may never come.
+/// How long a lease waits for shares that have priority, in case they never come.
 constexpr std::chrono::milliseconds longest_yield{1'000};
 
 struct flock lock_of(off_t byte, short type) {
@@ -92,7 +92,7 @@ bool set_lock(int file, off_t byte, short type) {
   return ::fcntl(file, F_OFD_SETLK, &lock) == 0;
 }
 
-/// Whether another description's lock of the byte excludes a write lock.
+/// True if another description's lock of the byte excludes a write lock.
 bool is_locked(int file, off_t byte) {
   struct flock seen = lock_of(byte, F_WRLCK);
   return ::fcntl(file, F_OFD_GETLK, &seen) == 0 && seen.l_type != F_UNLCK;
@@ -123,7 +123,7 @@ void let_work_go_first(int file, Deadline deadline) {
 
 /// Waits for the turn. Work that became due meanwhile goes first, once.
 Result<void> take_turn(int file, Deadline deadline) {
-  if (auto taken = wait_for_byte(file, turn, deadline); !taken) return taken;
+  TRY_VOID(wait_for_byte(file, turn, deadline));
   if (!is_locked(file, work_due)) return {};
   set_lock(file, turn, F_UNLCK);
   let_work_go_first(file, deadline);
@@ -135,9 +135,8 @@ Result<void> lock(int file, Deadline deadline) {
   let_work_go_first(file, deadline);
   const bool first = set_lock(file, turn, F_WRLCK);
   if (first && ::flock(file, LOCK_EX | LOCK_NB) == 0) return {};
-  const auto interruption = Interruption::at(deadline);
-  if (!interruption) return tl::unexpected(interruption.error());
-  if (auto taken = first ? Result<void>{} : take_turn(file, deadline); !taken) return taken;
+  TRY(const auto interruption, Interruption::at(deadline));
+  TRY_VOID(first ? Result<void>{} : take_turn(file, deadline));
   return wait_in([&] { return ::flock(file, LOCK_EX); }, deadline);
 }
 
@@ -192,32 +191,30 @@ Result<UniqueFd> open_lease(const std::string& folder, const std::string& device
 
 Result<DeviceLease> DeviceLease::acquire(const std::string& folder, const std::string& device,
                                          Deadline deadline) {
-  auto file = open_lease(folder, device);
-  if (!file) return tl::unexpected(file.error());
-  if (auto locked = lock(file->get(), deadline); !locked) {
+  TRY(auto file, open_lease(folder, device));
+  if (auto locked = lock(file.get(), deadline); !locked) {
     return fail("device " + device, std::move(locked.error()));
   }
-  return DeviceLease{std::move(*file)};
+  return DeviceLease{std::move(file)};
 }
 
 Result<DeviceShare> DeviceShare::open(const std::string& folder, const std::string& device) {
-  auto file = open_lease(folder, device);
-  if (!file) return tl::unexpected(std::move(file.error()));
-  return DeviceShare{std::move(*file)};
+  TRY(auto file, open_lease(folder, device));
+  return DeviceShare{std::move(file)};
 }
 
-bool DeviceShare::lease_is_near() const {
+bool DeviceShare::lease_is_pending() const {
   return is_locked(file_.get(), turn);
 }
 
 bool DeviceShare::is_wanted() const {
-  return SteadyClock::now() >= kept_until_ && lease_is_near();
+  return SteadyClock::now() >= kept_until_ && lease_is_pending();
 }
 
 bool DeviceShare::try_hold() {
   if (held_) return true;
   const auto now = SteadyClock::now();
-  held_ = !lease_is_near() && ::flock(file_.get(), LOCK_SH | LOCK_NB) == 0;
+  held_ = !lease_is_pending() && ::flock(file_.get(), LOCK_SH | LOCK_NB) == 0;
   if (!held_) {
     if (!asked_since_) asked_since_ = now;
     if (now - *asked_since_ >= patience) claim(true);

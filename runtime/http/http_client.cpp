@@ -16,7 +16,7 @@
 namespace warpsmith {
 namespace {
 
-constexpr int poll_busy_ms = 100;  // how late a limit may be noticed
+constexpr int poll_busy_ms = 100;  // the longest delay in noticing a limit
 constexpr int poll_idle_ms = 1000;
 
 using Easy = std::unique_ptr<CURL, decltype(&curl_easy_cleanup)>;
@@ -26,7 +26,7 @@ using List = std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)>;
 /// libcurl's global state; lives as long as the process.
 void start_library() {
   static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
-  if (started != CURLE_OK) throw std::runtime_error("libcurl does not start");
+  if (started != CURLE_OK) throw std::runtime_error("cannot start libcurl");
 }
 
 HttpFault fault_of(CURLcode code) {
@@ -51,7 +51,7 @@ HttpFault fault_of(CURLcode code) {
   }
 }
 
-/// A request under way.
+/// A request in flight.
 struct Transfer {
   uint64_t id = 0;
   HttpRequest request;
@@ -87,7 +87,7 @@ void add_header(Transfer& t, const std::string& line) {
 
 void prepare(Transfer& t) {
   t.easy.reset(curl_easy_init());
-  if (!t.easy) throw std::runtime_error("libcurl gives no handle");
+  if (!t.easy) throw std::runtime_error("cannot create a libcurl handle");
   add_header(t, "Expect:");  // no round trip before the body
   for (const std::string& line : t.request.headers) add_header(t, line);
   CURL* const easy = t.easy.get();
@@ -128,8 +128,8 @@ void read_head(Transfer& t) {
 
 std::string limit_text(const Transfer& t) {
   const HttpLimits& limits = t.request.limits;
-  if (t.overdue()) return "not whole after " + seconds_text(limits.whole);
-  if (t.silent()) return "no byte for " + seconds_text(limits.silence);
+  if (t.overdue()) return "not complete after " + seconds_text(limits.whole);
+  if (t.silent()) return "no data for " + seconds_text(limits.silence);
   return "no connection within " + seconds_text(limits.connect);
 }
 
@@ -158,11 +158,11 @@ struct Cancel {
 
 }  // namespace
 
-/// The thread and what it works on. Only `inbox_` and `ending_` are shared, under the mutex.
+/// The thread and its state. Only `inbox_` and `ending_` are shared, under the mutex.
 class HttpClient::Loop {
  public:
   explicit Loop(Done done) : done_(std::move(done)), multi_(curl_multi_init(), curl_multi_cleanup) {
-    if (!multi_) throw std::runtime_error("libcurl gives no handle");
+    if (!multi_) throw std::runtime_error("cannot create a libcurl handle");
     thread_ = std::thread([this] { run(); });
   }
   Loop(const Loop&) = delete;

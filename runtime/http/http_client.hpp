@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends POST requests, many at once, on one thread of its own (libcurl). Certificates are checked,
-// redirects are not followed, and nothing is retried.
+// Sends POST requests, many at once, on a thread that the client owns (libcurl). Certificates are
+// checked, redirects are not followed, and nothing is retried.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 
 namespace warpsmith {
 
-/// The caller bounds the number of requests. Destruction ends those under way without a reply.
+/// The caller bounds the number of requests. Destruction ends those in flight without a reply.
 class HttpClient {
  public:
-  /// Gets every reply, on the client's thread; must return soon.
+  /// Called with every reply, on the client's thread; must return quickly.
   using Done = std::function<void(uint64_t id, HttpReply reply)>;
 
   explicit HttpClient(Done done);
@@ -22,9 +22,10 @@ class HttpClient {
   HttpClient& operator=(const HttpClient&) = delete;
   ~HttpClient();
 
-  /// `id` names the request in `Done` and `cancel`; the caller uses each once. From any thread.
+  /// `id` names the request in `Done` and `cancel`; the caller uses each id once. May be called
+  /// from any thread.
   void post(uint64_t id, HttpRequest request);
-  /// Ends a request without a reply. One that has just been replied to stays so.
+  /// Ends a request without a reply. Has no effect if the reply has just been delivered.
   void cancel(uint64_t id);
 
  private:

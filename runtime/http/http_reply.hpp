@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A request to a web server, its limits, and what came of it.
+// A request to a web server, its limits, and its reply.
 #pragma once
 
 #include <chrono>
@@ -24,7 +24,7 @@ struct HttpRequest {
   HttpLimits limits;
 };
 
-/// What kept a reply from being whole.
+/// Why a reply is incomplete.
 enum class HttpFault : uint8_t {
   none,
   unreachable,  // no connection: name, route or port
@@ -40,8 +40,8 @@ struct HttpReply {
   int status = 0;      // 0: none arrived
   std::string content_type;
   std::string location;                             // of a redirect, which is not followed
-  std::optional<std::chrono::seconds> retry_after;  // that the server asks to wait
-  std::string body;                                 // what arrived of it
+  std::optional<std::chrono::seconds> retry_after;  // the wait that the server requests
+  std::string body;                                 // the part that arrived
   std::chrono::milliseconds took{0};
 };
 

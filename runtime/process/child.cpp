@@ -42,7 +42,7 @@ struct Setup {
   std::optional<cpu_set_t> cores;
   pid_t die_with = 0;  // the parent whose spawning thread the child must not outlive; 0: none
   bool own_group = false;
-  bool same_addresses = false;
+  bool fixed_addresses = false;
 
   /// Returns null, or the step that failed, with errno set.
   const char* run() const {
@@ -51,7 +51,7 @@ struct Setup {
     (void)sigprocmask(SIG_SETMASK, &none, nullptr);
     if (die_with != 0 && !dies_with_parent()) return "end with its parent";
     if (own_group && ::setpgid(0, 0) != 0) return "make its process group";
-    if (same_addresses) (void)::personality(ADDR_NO_RANDOMIZE);
+    if (fixed_addresses) (void)::personality(ADDR_NO_RANDOMIZE);
     for (const int fd : join) {
       if (::write(fd, "0", 1) != 1) return "join its cgroup";
     }
@@ -70,15 +70,16 @@ struct Setup {
     return limited ? nullptr : "set its limits";
   }
 
-  /// The signal is not sent for a parent that ended before it was asked for. The spawning thread
-  /// waits for exec, so it ends only with its process.
+  /// The kernel sends no signal if the parent ended before the request. The spawning thread waits
+  /// for exec, so it ends only with its process.
   bool dies_with_parent() const {
     if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return false;
     errno = ESRCH;
     return ::getppid() == die_with;
   }
 
-  /// Reports to the parent and ends the child: Boost would go on to exec after a failed set-up.
+  /// Reports to the parent and ends the child, because Boost would continue to exec after a failed
+  /// set-up.
   [[noreturn]] void give_up(const char* step, int error) const {
     StartFailure failure{.error = error};
     ::strncpy(failure.step.data(), step, failure.step.size() - 1);
@@ -112,7 +113,7 @@ UniqueFd duplicate_high(int fd) {
   return UniqueFd{::fcntl(fd, F_DUPFD_CLOEXEC, 128)};
 }
 
-/// Passes descriptors to a child; holds them open until it has started.
+/// Passes descriptors to a child; keeps them open until it has started.
 struct PassedDescriptors {
   Setup& setup;
   std::vector<UniqueFd> held;
@@ -159,8 +160,8 @@ struct Stream {
   std::string* text = nullptr;
   size_t limit = 0;
 
-  /// Reads what has arrived; closes at the end of the stream. A child that writes without end does
-  /// not hold the caller.
+  /// Reads what has arrived; closes at the end of the stream. Returns even if the child writes
+  /// without end.
   void drain(bool& cut) {
     constexpr int most_chunks = 64;
     std::array<char, 65536> chunk{};
@@ -263,7 +264,7 @@ void reap_alone(pid_t pid) {
   }
 }
 
-/// Waits until the child runs its program; reaps one that fails to, or takes too long.
+/// Waits until the child runs its program; reaps a child that fails to start or takes too long.
 Result<void> await_exec(pid_t pid, const Pipe& report, std::chrono::milliseconds within) {
   if (!is_readable(report.read.get(), Deadline::after(within))) {
     (void)::kill(pid, SIGKILL);
@@ -290,16 +291,15 @@ Result<pid_t> launch(const ChildSpec& spec, Setup& setup) {
   if (program.empty()) {
     return fail(ErrorCode::not_found, "program '" + spec.argv[0] + "' is not in PATH");
   }
-  auto report = make_pipe();
-  if (!report) return tl::unexpected(std::move(report.error()));
-  setup.report = duplicate_high(report->write.get());
-  report->write.reset();
+  TRY(auto report, make_pipe());
+  setup.report = duplicate_high(report.write.get());
+  report.write.reset();
   const std::vector<std::string> arguments(spec.argv.begin() + 1, spec.argv.end());
   const bp::environment environment = spec.environment
                                           ? environment_of(*spec.environment)
                                           : bp::environment(boost::this_process::environment());
   std::error_code error;
-  // ignore_error: otherwise Boost waits, without limit, for what our own pipe reports.
+  // ignore_error: otherwise Boost waits, without limit, for the error that our pipe reports.
   bp::child child(bp::exe = program, bp::args = arguments, environment, SetupHandler{setup, error},
                   bp::ignore_error);
   const pid_t pid = child.id();
@@ -308,7 +308,7 @@ Result<pid_t> launch(const ChildSpec& spec, Setup& setup) {
     return fail(ErrorCode::process_failed, "start " + program + ": " + error.message());
   }
   setup.report.reset();
-  auto begun = await_exec(pid, *report, spec.start_within);
+  auto begun = await_exec(pid, report, spec.start_timeout);
   if (!begun) return fail("start " + program, std::move(begun.error()));
   return pid;
 }
@@ -317,25 +317,21 @@ Result<pid_t> launch(const ChildSpec& spec, Setup& setup) {
 
 Result<Child> Child::start(const ChildSpec& spec) {
   auto state = std::make_unique<State>();
-  auto input = MemoryFile::sealed_copy("stdin", spec.standard_input);
-  if (!input) return tl::unexpected(std::move(input.error()));
+  TRY(auto input, MemoryFile::sealed_copy("stdin", spec.standard_input));
   Setup setup;
   setup.limits = spec.limits;
   setup.join = spec.join;
   setup.directory = spec.directory;
   setup.die_with = spec.die_with_thread ? ::getpid() : 0;
   setup.own_group = spec.own_group;
-  setup.same_addresses = spec.same_addresses;
+  setup.fixed_addresses = spec.fixed_addresses;
   PassedDescriptors given{setup};
-  given.add(input->fd(), 0);
-  if (auto connected = state->connect(spec, given); !connected) {
-    return tl::unexpected(std::move(connected.error()));
-  }
+  given.add(input.fd(), 0);
+  TRY_VOID(state->connect(spec, given));
   for (const auto& [number, fd] : spec.descriptors) given.add(fd, number);
   if (!spec.cores.empty()) setup.cores = set_of(spec.cores);
-  const auto pid = launch(spec, setup);
-  if (!pid) return tl::unexpected(pid.error());
-  state->pid = *pid;
+  TRY(const auto pid, launch(spec, setup));
+  state->pid = pid;
   state->pidfd = UniqueFd{static_cast<int>(::syscall(SYS_pidfd_open, state->pid, 0))};
   return Child{std::move(state)};
 }
@@ -387,9 +383,8 @@ Child& Child::operator=(Child&&) noexcept = default;
 Child::~Child() = default;
 
 Result<ChildExit> run_child(const ChildSpec& spec, Deadline deadline) {
-  auto child = Child::start(spec);
-  if (!child) return tl::unexpected(std::move(child.error()));
-  return child->wait(deadline);
+  TRY(auto child, Child::start(spec));
+  return child.wait(deadline);
 }
 
 std::string find_program(const std::string& name) {

@@ -36,11 +36,12 @@ struct ChildSpec {
   std::map<int, int> descriptors;     // number in the child (3 to 63) → descriptor here
   std::vector<ResourceLimit> limits;  // set before exec
   std::vector<int> join;              // open cgroup files; the child writes "0" to each before exec
-  std::vector<int> cores;             // it runs on these alone; empty: on the calling thread's
+  std::vector<int> cores;             // runs only on these; empty: on the calling thread's
   bool die_with_thread = false;       // SIGKILL when the spawning thread ends
-  bool own_group = false;             // in its own process group: gets no signals to this one's
-  bool same_addresses = false;        // without random memory addresses, if the kernel allows it
-  std::chrono::milliseconds start_within{30'000};  // until its program runs: a cgroup may be frozen
+  bool own_group = false;        // in a separate process group: gets no signals sent to this one's
+  bool fixed_addresses = false;  // without address-space randomisation, if the kernel allows it
+  std::chrono::milliseconds start_timeout{
+      30'000};  // until its program runs: a cgroup may be frozen
 };
 
 struct ChildExit {
@@ -61,7 +62,7 @@ struct ChildText {
 /// A running child. Destruction kills and reaps it.
 class Child {
  public:
-  /// Fails if the program cannot be executed, or does not run within `start_within`.
+  /// Fails if the program cannot be executed, or does not run within `start_timeout`.
   static Result<Child> start(const ChildSpec& spec);
 
   pid_t pid() const;
@@ -69,8 +70,8 @@ class Child {
   bool alive();
   /// Collects output for at most `within`; returns true once the child has ended.
   bool finished(std::chrono::milliseconds within);
-  /// The output that was collected since the last call. The child may then write `output_bytes`
-  /// more of each stream, and its exit holds what no call has taken.
+  /// Returns the output collected since the last call. The child may then write `output_bytes` more
+  /// of each stream; its exit contains the output that no call has returned.
   ChildText take_output();
   /// Collects output until the child ends; kills it at the deadline.
   ChildExit wait(Deadline deadline);

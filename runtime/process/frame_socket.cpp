@@ -3,7 +3,10 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/file.h>
 #include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -12,6 +15,9 @@
 #include <string>
 
 namespace warpsmith {
+
+namespace fs = std::filesystem;
+
 namespace {
 
 constexpr uint32_t frame_magic = 0x314D5246;  // "FRM1"
@@ -30,6 +36,43 @@ tl::unexpected<Error> lost(const char* what) {
 
 bool try_again() {
   return errno == EINTR || errno == EAGAIN;
+}
+
+tl::unexpected<Error> failed(ErrorCode code, const fs::path& file, const char* what) {
+  return fail(code, file.string() + ": " + what + ": " + std::strerror(errno));
+}
+
+/// The address goes through the open folder, because the path may be longer than an address allows.
+struct Address {
+  UniqueFd folder;
+  sockaddr_un name{};
+
+  explicit Address(const fs::path& file)
+      : folder(::open(file.parent_path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)) {
+    name.sun_family = AF_UNIX;
+    const std::string path =
+        "/proc/self/fd/" + std::to_string(folder.get()) + "/" + file.filename().string();
+    path.copy(name.sun_path, sizeof name.sun_path - 1);
+  }
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&name); }
+};
+
+UniqueFd new_socket() {
+  return UniqueFd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+}
+
+bool is_of_this_user(int socket) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+         peer.uid == ::geteuid();
+}
+
+/// Serialises two processes that replace the same file of a process that has ended.
+UniqueFd locked(const fs::path& file) {
+  UniqueFd lock{::open((file.string() + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)};
+  if (lock) (void)::flock(lock.get(), LOCK_EX);
+  return lock;
 }
 
 }  // namespace
@@ -62,7 +105,7 @@ Result<void> FrameSocket::write_all(const char* data, size_t size, Deadline dead
     const ssize_t n = ::send(fd_.get(), data, size, MSG_NOSIGNAL);
     if (n < 0 && !try_again()) return lost("send");
     if (n < 0) {
-      if (auto ready = wait_for(POLLOUT, deadline); !ready) return ready;
+      TRY_VOID(wait_for(POLLOUT, deadline));
       continue;
     }
     data += n;
@@ -77,7 +120,7 @@ Result<void> FrameSocket::read_all(char* data, size_t size, Deadline deadline) {
     if (n == 0) return fail(ErrorCode::peer_lost, "socket receive: closed by the other end");
     if (n < 0 && !try_again()) return lost("receive");
     if (n < 0) {
-      if (auto ready = wait_for(POLLIN, deadline); !ready) return ready;
+      TRY_VOID(wait_for(POLLIN, deadline));
       continue;
     }
     data += n;
@@ -95,15 +138,13 @@ Result<void> FrameSocket::send(const ByteBuffer& frame, Deadline deadline) {
   header.length = frame.size();
   std::array<char, sizeof header> head{};
   std::memcpy(head.data(), &header, sizeof header);
-  if (auto sent = write_all(head.data(), head.size(), deadline); !sent) return sent;
+  TRY_VOID(write_all(head.data(), head.size(), deadline));
   return write_all(frame.data(), frame.size(), deadline);
 }
 
 Result<ByteBuffer> FrameSocket::receive(Deadline deadline) {
   std::array<char, sizeof(Header)> head{};
-  if (auto got = read_all(head.data(), head.size(), deadline); !got) {
-    return tl::unexpected(std::move(got.error()));
-  }
+  TRY_VOID(read_all(head.data(), head.size(), deadline));
   Header header;
   std::memcpy(&header, head.data(), sizeof header);
   if (header.magic != frame_magic || header.reserved != 0 || header.length > max_frame_bytes) {
@@ -113,15 +154,13 @@ Result<ByteBuffer> FrameSocket::receive(Deadline deadline) {
                                              " and at most " + std::to_string(max_frame_bytes) +
                                              " bytes");
   }
-  // The buffer grows as bytes arrive, so that a false length costs no memory.
+  // The buffer grows as bytes arrive, so a false length costs no memory.
   ByteBuffer frame;
   while (frame.size() < header.length) {
     const size_t before = frame.size();
     const auto step = std::min<uint64_t>(header.length - before, 4U << 20U);
     frame.resize(before + static_cast<size_t>(step));
-    if (auto got = read_all(frame.data() + before, static_cast<size_t>(step), deadline); !got) {
-      return tl::unexpected(std::move(got.error()));
-    }
+    TRY_VOID(read_all(frame.data() + before, static_cast<size_t>(step), deadline));
   }
   return frame;
 }
@@ -146,7 +185,7 @@ Result<void> FrameSocket::send_descriptors(const std::vector<int>& fds, Deadline
   std::memcpy(CMSG_DATA(head), fds.data(), sizeof(int) * fds.size());
   while (::sendmsg(fd_.get(), &message, MSG_NOSIGNAL) < 0) {
     if (!try_again()) return lost("send descriptors");
-    if (auto ready = wait_for(POLLOUT, deadline); !ready) return ready;
+    TRY_VOID(wait_for(POLLOUT, deadline));
   }
   return {};
 }
@@ -163,7 +202,7 @@ Result<std::vector<UniqueFd>> FrameSocket::receive_descriptors(Deadline deadline
   ssize_t n = -1;
   while ((n = ::recvmsg(fd_.get(), &message, MSG_CMSG_CLOEXEC)) < 0) {
     if (!try_again()) return lost("receive descriptors");
-    if (auto ready = wait_for(POLLIN, deadline); !ready) return tl::unexpected(ready.error());
+    TRY_VOID(wait_for(POLLIN, deadline));
   }
   std::vector<UniqueFd> fds;
   const cmsghdr* head = CMSG_FIRSTHDR(&message);
@@ -179,6 +218,53 @@ Result<std::vector<UniqueFd>> FrameSocket::receive_descriptors(Deadline deadline
                                              std::to_string(fds.size()));
   }
   return fds;
+}
+
+Result<FrameSocket> connect_to(const fs::path& socket) {
+  const Address address{socket};
+  UniqueFd fd = new_socket();
+  if (!fd || ::connect(fd.get(), address.get(), sizeof address.name) != 0) {
+    return failed(ErrorCode::peer_lost, socket, "connect");
+  }
+  if (!is_of_this_user(fd.get())) return fail(ErrorCode::peer_lost, socket.string() + ": foreign");
+  return FrameSocket{std::move(fd)};
+}
+
+Result<UnixListener> UnixListener::at(const fs::path& socket) {
+  std::error_code error;
+  fs::create_directories(socket.parent_path(), error);
+  fs::permissions(socket.parent_path(), fs::perms::owner_all, error);
+  const UniqueFd lock = locked(socket);
+  if (!lock) return failed(ErrorCode::io_failed, socket, "lock");
+  if (connect_to(socket)) {
+    return fail(ErrorCode::already_exists, socket.string() + ": another process listens");
+  }
+  fs::remove(socket, error);
+  const Address address{socket};
+  UniqueFd fd = new_socket();
+  if (!fd || ::bind(fd.get(), address.get(), sizeof address.name) != 0) {
+    return failed(ErrorCode::io_failed, socket, "bind");
+  }
+  if (::listen(fd.get(), 1) != 0) return failed(ErrorCode::io_failed, socket, "listen");
+  return UnixListener{std::move(fd), socket};
+}
+
+Result<FrameSocket> UnixListener::accept(Deadline deadline) {
+  pollfd poll{fd_.get(), POLLIN, 0};
+  while (!deadline.passed()) {
+    const auto left = std::min<int64_t>(deadline.left().count(), 60'000);
+    if (::poll(&poll, 1, static_cast<int>(left)) <= 0) continue;
+    UniqueFd peer{::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC)};
+    if (peer && is_of_this_user(peer.get())) return FrameSocket{std::move(peer)};
+  }
+  return fail(ErrorCode::timeout, file_.string() + ": no client connected before the deadline");
+}
+
+UnixListener::~UnixListener() {
+  if (!fd_) return;
+  const UniqueFd lock = locked(file_);
+  std::error_code error;
+  fs::remove(file_, error);
 }
 
 }  // namespace warpsmith

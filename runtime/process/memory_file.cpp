@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-// From linux/fcntl.h, which cannot be included beside fcntl.h.
+// From linux/fcntl.h, which cannot be included together with fcntl.h.
 #ifndef F_SEAL_FUTURE_WRITE
 #define F_SEAL_FUTURE_WRITE 0x0010
 #endif
@@ -57,22 +57,20 @@ Result<MemoryFile> MemoryFile::map(UniqueFd fd, bool writable) {
 }
 
 Result<MemoryFile> MemoryFile::create(const std::string& name, size_t bytes) {
-  auto fd = make(name, bytes);
-  if (!fd) return tl::unexpected(std::move(fd.error()));
-  if (::fcntl(fd->get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0) {
+  TRY(auto fd, make(name, bytes));
+  if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0) {
     return refused("seal size", name);
   }
-  return map(std::move(*fd), true);
+  return map(std::move(fd), true);
 }
 
 Result<MemoryFile> MemoryFile::sealed_copy(const std::string& name, std::string_view content) {
-  auto fd = make(name, 0);
-  if (!fd) return tl::unexpected(std::move(fd.error()));
-  if (!write_all(fd->get(), content)) return refused("write", name);
-  if (::lseek(fd->get(), 0, SEEK_SET) != 0) return refused("rewind", name);
+  TRY(auto fd, make(name, 0));
+  if (!write_all(fd.get(), content)) return refused("write", name);
+  if (::lseek(fd.get(), 0, SEEK_SET) != 0) return refused("rewind", name);
   constexpr int all = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
-  if (::fcntl(fd->get(), F_ADD_SEALS, all) != 0) return refused("seal", name);
-  return map(std::move(*fd), false);
+  if (::fcntl(fd.get(), F_ADD_SEALS, all) != 0) return refused("seal", name);
+  return map(std::move(fd), false);
 }
 
 Result<void> MemoryFile::seal_future_writes() {

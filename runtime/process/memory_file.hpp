@@ -18,13 +18,13 @@ class MemoryFile {
  public:
   /// `bytes` zero bytes, mapped read-write and prefaulted.
   static Result<MemoryFile> create(const std::string& name, size_t bytes);
-  /// A copy of `content` that no process, this one included, can change.
+  /// A copy of `content` that no process can change, including this one.
   static Result<MemoryFile> sealed_copy(const std::string& name, std::string_view content);
   /// Maps the memory of a descriptor that another process made; takes ownership of the descriptor.
   static Result<MemoryFile> map(UniqueFd fd, bool writable);
 
-  /// From now on this memory cannot be written or newly mapped writable through any descriptor,
-  /// however it is reopened; the existing mapping stays writable (F_SEAL_FUTURE_WRITE).
+  /// Afterwards this memory cannot be written or mapped writable through any descriptor, even a
+  /// reopened one; the existing mapping stays writable (F_SEAL_FUTURE_WRITE).
   Result<void> seal_future_writes();
 
   /// Closes the descriptor and keeps the mapping.

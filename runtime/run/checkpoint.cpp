@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <system_error>
 
@@ -14,9 +15,67 @@
 
 namespace warpsmith {
 
+using nlohmann::json;
 namespace fs = std::filesystem;
 
 namespace {
+
+constexpr int manifest_format = 2;
+
+void check_keys(const json& object, const std::set<std::string>& known) {
+  for (const auto& [key, value] : object.items()) {
+    if (!known.contains(key)) throw std::runtime_error("unknown key '" + key + "'");
+  }
+}
+
+/// True for a relative name without empty, "." and ".." parts.
+bool stays_inside(const std::string& name) {
+  size_t first = 0;
+  while (first <= name.size()) {
+    const size_t last = std::min(name.find('/', first), name.size());
+    const std::string part = name.substr(first, last - first);
+    if (part.empty() || part == "." || part == "..") return false;
+    first = last + 1;
+  }
+  return name.find('\0') == std::string::npos;
+}
+
+bool is_xxh3(const std::string& text) {
+  return text.size() == 32 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+/// Reads a whole number in range; nlohmann converts other values silently.
+uint64_t natural(const json& object, const char* key, uint64_t largest) {
+  const json& value = object.at(key);
+  if (!value.is_number_unsigned() || value.get<uint64_t>() > largest) {
+    throw std::runtime_error(std::string("'") + key + "' is not a natural number in range");
+  }
+  return value.get<uint64_t>();
+}
+
+ManifestFile file_of(const json& object) {
+  check_keys(object, {"name", "bytes", "xxh3"});
+  ManifestFile file{object.at("name"), natural(object, "bytes", UINT64_MAX), object.at("xxh3")};
+  if (!stays_inside(file.name))
+    throw std::runtime_error("file name '" + file.name + "' points outside the folder");
+  if (!is_xxh3(file.xxh3)) throw std::runtime_error("file '" + file.name + "' has no XXH3");
+  return file;
+}
+
+CheckpointManifest manifest_of(const json& object) {
+  check_keys(object, {"format", "incarnation", "step", "created_at", "files"});
+  if (natural(object, "format", UINT32_MAX) != manifest_format) {
+    throw std::runtime_error("format is not " + std::to_string(manifest_format));
+  }
+  CheckpointManifest manifest;
+  manifest.version = {static_cast<uint32_t>(natural(object, "incarnation", UINT32_MAX)),
+                      static_cast<uint32_t>(natural(object, "step", UINT32_MAX))};
+  manifest.created_at = object.at("created_at");
+  if (!object.at("files").is_array()) throw std::runtime_error("'files' is not a list");
+  for (const json& file : object.at("files")) manifest.files.push_back(file_of(file));
+  if (manifest.files.empty()) throw std::runtime_error("'files' is empty");
+  return manifest;
+}
 
 constexpr std::string_view step_prefix = "step-";
 constexpr std::string_view temporary_prefix = ".tmp-";
@@ -56,7 +115,7 @@ Result<void> rename_path(const fs::path& from, const fs::path& to) {
   return fail_with_errno("cannot rename to", to, errno);
 }
 
-/// Lists the regular files below `folder` by relative name; fails if there is anything else.
+/// Lists the regular files below `folder` by relative name; fails on any other kind of file.
 Result<std::vector<std::string>> files_below(const fs::path& folder) {
   std::vector<std::string> names;
   std::error_code error;
@@ -77,22 +136,19 @@ Result<ManifestFile> describe(const fs::path& folder, const std::string& name) {
   std::error_code error;
   const uint64_t bytes = fs::file_size(folder / name, error);
   if (error) return fail_with_errno("cannot read", folder / name, error.value());
-  auto hash = hash_of_file(folder / name);
-  if (!hash) return tl::unexpected(hash.error());
-  return ManifestFile{name, bytes, std::move(*hash)};
+  TRY(auto hash, hash_of_file(folder / name));
+  return ManifestFile{name, bytes, std::move(hash)};
 }
 
 Result<CheckpointManifest> describe_all(const fs::path& folder, PolicyVersion version) {
-  const auto names = files_below(folder);
-  if (!names) return tl::unexpected(names.error());
-  if (names->empty()) {
+  TRY(const auto names, files_below(folder));
+  if (names.empty()) {
     return fail(ErrorCode::invalid_argument, folder.string() + ": the checkpoint has no files");
   }
   CheckpointManifest manifest{version, utc_timestamp(), {}};
-  for (const std::string& name : *names) {
-    auto file = describe(folder, name);
-    if (!file) return tl::unexpected(file.error());
-    manifest.files.push_back(std::move(*file));
+  for (const std::string& name : names) {
+    TRY(auto file, describe(folder, name));
+    manifest.files.push_back(std::move(file));
   }
   return manifest;
 }
@@ -102,16 +158,16 @@ Result<CheckpointManifest> fill(const fs::path& folder, PolicyVersion version,
   std::error_code error;
   fs::create_directory(folder, error);
   if (error) return fail_with_errno("cannot make the folder", folder, error.value());
-  if (auto written = writer(folder); !written) return tl::unexpected(written.error());
-  auto manifest = describe_all(folder, version);
-  if (!manifest) return manifest;
-  auto sealed = write_file_durably(folder / manifest_name, to_json(*manifest));
+  TRY_VOID(writer(folder));
+  TRY(auto manifest, describe_all(folder, version));
+  auto sealed = write_file_durably(folder / manifest_name, to_json(manifest));
   if (sealed) sealed = sync_tree(folder);
   if (!sealed) return tl::unexpected(sealed.error());
   return manifest;
 }
 
-/// Turns missing and malformed files into damage; a read that the system refused proves none.
+/// Reports missing and malformed files as damage; a read that the system refused does not prove
+/// damage.
 tl::unexpected<Error> as_damage(Error error) {
   const bool damaged = error.code == ErrorCode::not_found || error.code == ErrorCode::parse_failed;
   if (damaged) error.code = ErrorCode::corrupt;
@@ -130,6 +186,27 @@ Result<void> check_file(const fs::path& folder, const ManifestFile& expected) {
 
 }  // namespace
 
+std::string to_json(const CheckpointManifest& manifest) {
+  json files = json::array();
+  for (const ManifestFile& file : manifest.files) {
+    files.push_back({{"name", file.name}, {"bytes", file.bytes}, {"xxh3", file.xxh3}});
+  }
+  const json object{{"format", manifest_format},
+                    {"incarnation", manifest.version.incarnation},
+                    {"step", manifest.version.step},
+                    {"created_at", manifest.created_at},
+                    {"files", std::move(files)}};
+  return object.dump(2, ' ', false, json::error_handler_t::replace) + '\n';
+}
+
+Result<CheckpointManifest> manifest_from_json(std::string_view text) {
+  try {
+    return manifest_of(json::parse(text));
+  } catch (const std::exception& e) {
+    return fail(ErrorCode::parse_failed, std::string("manifest.json: ") + e.what());
+  }
+}
+
 fs::path CheckpointStore::path_of(uint32_t step) const {
   return folder_ / (std::string(step_prefix) + std::to_string(step));
 }
@@ -138,12 +215,10 @@ Result<CheckpointStore> CheckpointStore::open(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) return fail_with_errno("cannot make the folder", folder, error.value());
-  const auto names = names_in(folder);
-  if (!names) return tl::unexpected(names.error());
-  for (const std::string& name : *names) {
+  TRY(const auto names, names_in(folder));
+  for (const std::string& name : names) {
     if (name.rfind(temporary_prefix, 0) != 0) continue;
-    if (auto removed = remove_whole(folder / name); !removed)
-      return tl::unexpected(removed.error());
+    TRY_VOID(remove_whole(folder / name));
   }
   return CheckpointStore{folder};
 }
@@ -154,7 +229,7 @@ Result<Checkpoint> CheckpointStore::write(PolicyVersion version, const Writer& w
     return fail(ErrorCode::already_exists, target.string() + " already exists");
   }
   const fs::path temporary = folder_ / (std::string(temporary_prefix) + target.filename().string());
-  if (auto cleared = remove_whole(temporary); !cleared) return tl::unexpected(cleared.error());
+  TRY_VOID(remove_whole(temporary));
   auto manifest = fill(temporary, version, writer);
   if (!manifest) {
     (void)remove_whole(temporary);
@@ -170,10 +245,9 @@ Result<Checkpoint> CheckpointStore::write(PolicyVersion version, const Writer& w
 }
 
 Result<std::vector<uint32_t>> CheckpointStore::steps() const {
-  const auto names = names_in(folder_);
-  if (!names) return tl::unexpected(names.error());
+  TRY(const auto names, names_in(folder_));
   std::vector<uint32_t> steps;
-  for (const std::string& name : *names) {
+  for (const std::string& name : names) {
     if (const auto step = step_of(name)) steps.push_back(*step);
   }
   std::sort(steps.begin(), steps.end());
@@ -191,16 +265,15 @@ Result<Checkpoint> CheckpointStore::verify(uint32_t step) const {
                                         std::to_string(manifest->version.step));
   }
   for (const ManifestFile& file : manifest->files) {
-    if (auto same = check_file(folder, file); !same) return tl::unexpected(same.error());
+    TRY_VOID(check_file(folder, file));
   }
   return Checkpoint{folder, std::move(*manifest)};
 }
 
 Result<CheckpointSearch> CheckpointStore::newest(uint32_t max_step) const {
-  auto all = steps();
-  if (!all) return tl::unexpected(all.error());
+  TRY(auto all, steps());
   CheckpointSearch search;
-  for (auto step = all->rbegin(); step != all->rend(); ++step) {
+  for (auto step = all.rbegin(); step != all.rend(); ++step) {
     if (*step > max_step) {
       search.complaints.push_back(path_of(*step).string() +
                                   ": ahead of the ledger, which ends at step " +
@@ -219,14 +292,13 @@ Result<CheckpointSearch> CheckpointStore::newest(uint32_t max_step) const {
 }
 
 Result<void> CheckpointStore::prune(size_t keep) const {
-  const auto all = steps();
-  if (!all) return tl::unexpected(all.error());
+  TRY(const auto all, steps());
   const size_t kept = std::max<size_t>(keep, 1);
-  const size_t excess = all->size() > kept ? all->size() - kept : 0;
+  const size_t excess = all.size() > kept ? all.size() - kept : 0;
   for (size_t i = 0; i < excess; ++i) {
     // Renamed first, so that a crash in the middle leaves no partial checkpoint under its name.
-    const fs::path doomed = folder_ / (std::string(temporary_prefix) + std::to_string((*all)[i]));
-    auto removed = rename_path(path_of((*all)[i]), doomed);
+    const fs::path doomed = folder_ / (std::string(temporary_prefix) + std::to_string(all[i]));
+    auto removed = rename_path(path_of(all[i]), doomed);
     if (removed) removed = remove_whole(doomed);
     if (!removed) return removed;
   }
@@ -234,20 +306,18 @@ Result<void> CheckpointStore::prune(size_t keep) const {
 }
 
 Result<void> CheckpointStore::set_aside_after(uint32_t step) const {
-  const auto all = steps();
-  if (!all) return tl::unexpected(all.error());
-  const auto names = names_in(folder_);
-  if (!names) return tl::unexpected(names.error());
-  const bool any = !all->empty() && all->back() > step;
-  for (const std::string& name : *names) {
+  TRY(const auto all, steps());
+  TRY(const auto names, names_in(folder_));
+  const bool any = !all.empty() && all.back() > step;
+  for (const std::string& name : names) {
     const auto number = step_of(name);
     const bool old = any && name.rfind(aside_prefix, 0) == 0;
-    const bool left = number && *number > step && *number != all->back();
+    const bool left = number && *number > step && *number != all.back();
     if (!old && !left) continue;
-    if (auto removed = remove_whole(folder_ / name); !removed) return removed;
+    TRY_VOID(remove_whole(folder_ / name));
   }
   if (!any) return {};
-  const fs::path newest = path_of(all->back());
+  const fs::path newest = path_of(all.back());
   auto moved =
       rename_path(newest, folder_ / (std::string(aside_prefix) + newest.filename().string()));
   return moved ? sync_path(folder_) : moved;

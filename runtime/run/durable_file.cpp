@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/checksum.hpp"
+#include "runtime/bytes.hpp"
 #include "runtime/run/owned_folder.hpp"
 
 namespace warpsmith {
@@ -53,32 +53,13 @@ tl::unexpected<Error> fail_with_errno(std::string_view what, const fs::path& pat
                                          std::generic_category().message(error_number));
 }
 
-OpenFile::OpenFile(OpenFile&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-
-OpenFile& OpenFile::operator=(OpenFile&& other) noexcept {
-  if (this != &other) {
-    close();
-    descriptor_ = std::exchange(other.descriptor_, -1);
-  }
-  return *this;
-}
-
-OpenFile::~OpenFile() {
-  close();
-}
-
-void OpenFile::close() {
-  if (descriptor_ >= 0) (void)::close(descriptor_);
-  descriptor_ = -1;
-}
-
-Result<OpenFile> open_file(const fs::path& path, int flags) {
-  OpenFile file{::open(path.c_str(), flags | O_CLOEXEC, 0644)};
-  if (!file.is_open()) return fail_with_errno("cannot open", path, errno);
+Result<UniqueFd> open_file(const fs::path& path, int flags) {
+  UniqueFd file{::open(path.c_str(), flags | O_CLOEXEC, 0644)};
+  if (!file) return fail_with_errno("cannot open", path, errno);
   return file;
 }
 
-Result<void> write_all(const OpenFile& file, std::string_view bytes, const fs::path& path) {
+Result<void> write_all(const UniqueFd& file, std::string_view bytes, const fs::path& path) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(file.get(), bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
@@ -88,18 +69,25 @@ Result<void> write_all(const OpenFile& file, std::string_view bytes, const fs::p
   return {};
 }
 
+Result<void> make_folders(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) return fail_with_errno("cannot make the folder", folder, error.value());
+  return {};
+}
+
 Result<std::string> read_text_file(const fs::path& path, size_t max_bytes) {
-  auto file = open_file(path, O_RDONLY | O_NONBLOCK);  // a pipe would wait for its writer
-  if (!file) return tl::unexpected(file.error());
+  TRY(auto file,
+      open_file(path, O_RDONLY | O_NONBLOCK));  // opening a pipe would wait for its writer
   struct stat info{};
-  if (::fstat(file->get(), &info) != 0) return fail_with_errno("cannot read", path, errno);
+  if (::fstat(file.get(), &info) != 0) return fail_with_errno("cannot read", path, errno);
   if (!S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) {  // read(2) fails for a folder
     return fail(ErrorCode::invalid_argument, path.string() + ": expected a regular file");
   }
   std::string text;
   std::array<char, 1U << 16U> piece{};
   while (true) {
-    const ssize_t got = read_some(file->get(), piece.data(), piece.size());
+    const ssize_t got = read_some(file.get(), piece.data(), piece.size());
     if (got < 0) return fail_with_errno("cannot read", path, errno);
     if (got == 0) return text;
     text.append(piece.data(), static_cast<size_t>(got));
@@ -114,10 +102,9 @@ namespace {
 
 Result<void> write_and_rename(const fs::path& temporary, const fs::path& path,
                               std::string_view content, bool synced) {
-  auto file = open_file(temporary, O_WRONLY | O_CREAT | O_TRUNC);
-  if (!file) return tl::unexpected(file.error());
-  if (auto ok = write_all(*file, content, temporary); !ok) return ok;
-  if (synced && ::fsync(file->get()) != 0) return fail_with_errno("cannot sync", temporary, errno);
+  TRY(auto file, open_file(temporary, O_WRONLY | O_CREAT | O_TRUNC));
+  TRY_VOID(write_all(file, content, temporary));
+  if (synced && ::fsync(file.get()) != 0) return fail_with_errno("cannot sync", temporary, errno);
   if (::rename(temporary.c_str(), path.c_str()) != 0) {
     return fail_with_errno("cannot rename to", path, errno);
   }
@@ -129,9 +116,8 @@ fs::path folder_of(const fs::path& path) {
 }
 
 Result<void> replace_file(const fs::path& path, std::string_view content, bool synced) {
-  const auto beside = OwnedFolder::make(folder_of(path));
-  if (!beside) return tl::unexpected(beside.error());
-  return write_and_rename(beside->path() / "unfinished", path, content, synced);
+  TRY(const auto beside, OwnedFolder::make(folder_of(path)));
+  return write_and_rename(beside.path() / "unfinished", path, content, synced);
 }
 
 }  // namespace
@@ -141,14 +127,13 @@ Result<void> write_file_whole(const fs::path& path, std::string_view content) {
 }
 
 Result<void> write_file_durably(const fs::path& path, std::string_view content) {
-  if (auto written = replace_file(path, content, /*synced=*/true); !written) return written;
+  TRY_VOID(replace_file(path, content, /*synced=*/true));
   return sync_path(folder_of(path));
 }
 
 Result<void> sync_path(const fs::path& path) {
-  auto file = open_file(path, O_RDONLY);
-  if (!file) return tl::unexpected(file.error());
-  if (::fsync(file->get()) != 0) return fail_with_errno("cannot sync", path, errno);
+  TRY(auto file, open_file(path, O_RDONLY));
+  if (::fsync(file.get()) != 0) return fail_with_errno("cannot sync", path, errno);
   return {};
 }
 
@@ -161,21 +146,20 @@ Result<void> sync_tree(const fs::path& folder) {
   }
   if (error) return fail_with_errno("cannot list", folder, error.value());
   for (const fs::path& path : paths) {
-    if (auto synced = sync_path(path); !synced) return synced;
+    TRY_VOID(sync_path(path));
   }
   return sync_path(folder);
 }
 
 Result<std::string> hash_of_file(const fs::path& path) {
-  auto file = open_file(path, O_RDONLY);
-  if (!file) return tl::unexpected(file.error());
+  TRY(auto file, open_file(path, O_RDONLY));
   XXH3_state_t state;
   XXH3_128bits_reset(&state);
   std::vector<char> piece(1U << 20U);
-  ssize_t got = read_some(file->get(), piece.data(), piece.size());
+  ssize_t got = read_some(file.get(), piece.data(), piece.size());
   while (got > 0) {
     XXH3_128bits_update(&state, piece.data(), static_cast<size_t>(got));
-    got = read_some(file->get(), piece.data(), piece.size());
+    got = read_some(file.get(), piece.data(), piece.size());
   }
   if (got < 0) return fail_with_errno("cannot read", path, errno);
   XXH128_canonical_t digest;

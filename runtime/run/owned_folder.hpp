@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Temporary folders that do not outlive their owner. The owner holds flock(2) on a file beside the
-// folder. The kernel drops the lock when the process ends, however it ends, so a folder whose lock
-// is free has no owner and may be removed.
+// Temporary folders that do not outlive their owner. The owner holds flock(2) on a file next to the
+// folder. The kernel always drops the lock when the process ends, so a folder whose lock is free
+// has no owner and may be removed. Also removes trees that untrusted code made.
 #pragma once
 
 #include <filesystem>
@@ -11,16 +11,18 @@
 
 namespace warpsmith {
 
-/// The first letters of every owned folder's name in its base.
+/// The prefix of every owned folder's name.
 inline constexpr const char* owned_folder_prefix = "warpsmith-tmp-";
 
 /// An empty folder at BASE/warpsmith-tmp-XXXXXX/files, with its lock at
-/// BASE/warpsmith-tmp-XXXXXX/lock. The destructor removes both with all that is in them; after a
-/// kill -9 the next `sweep` does.
+/// BASE/warpsmith-tmp-XXXXXX/lock. The destructor removes both with their contents; after a kill -9
+/// the next `sweep` does.
 class OwnedFolder {
  public:
-  /// Makes the folder in `base`, which must exist. Errors as of `fail_with_errno`.
+  /// Makes the folder in `base`, which must exist. Errors are those of `fail_with_errno`.
   static Result<OwnedFolder> make(const std::filesystem::path& base);
+  /// The same in the system's folder for temporary files, after sweeping it.
+  static Result<OwnedFolder> make_temporary();
   /// Removes the owned folders in `base` that have no owner, and nothing else.
   static void sweep(const std::filesystem::path& base);
 
@@ -36,5 +38,9 @@ class OwnedFolder {
   std::filesystem::path whole_;  // with the lock; empty once moved from
   UniqueFd lock_;
 };
+
+/// Removes a tree that untrusted code may have made: follows no links, does not recurse, and makes
+/// folders writable first, so neither depth nor missing permissions stop it. True if it is gone.
+bool remove_tree(const std::filesystem::path& tree);
 
 }  // namespace warpsmith

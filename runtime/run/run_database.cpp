@@ -4,12 +4,12 @@
 #include <unistd.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "runtime/clock.hpp"
 #include "runtime/codec.hpp"
+#include "runtime/json.hpp"
 #include "runtime/run/durable_file.hpp"
-#include "runtime/run/run_schema.hpp"
+#include "runtime/run/sqlite.hpp"
 
 namespace warpsmith {
 
@@ -17,8 +17,126 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::string dumped(const nlohmann::json& json) {
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+// Times are UTC text. Phases are derived (view trajectory_phase), not stored: a checkpoint that
+// becomes durable then changes one row, and no two columns can disagree.
+constexpr const char* tables = R"sql(
+CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+INSERT INTO meta VALUES ('durable_step', 0), ('incarnation', 0);
+
+CREATE TABLE incarnations (
+  incarnation INTEGER PRIMARY KEY, restored_step INTEGER NOT NULL, started_at TEXT NOT NULL,
+  wall_s REAL NOT NULL DEFAULT 0);
+
+CREATE TABLE tasks (
+  id TEXT NOT NULL, content_hash TEXT NOT NULL, source TEXT NOT NULL, ops TEXT NOT NULL,
+  code TEXT NOT NULL, record BLOB NOT NULL, PRIMARY KEY (id, content_hash));
+
+CREATE TABLE trajectories (
+  id INTEGER PRIMARY KEY, task_id TEXT NOT NULL, task_hash TEXT NOT NULL,
+  admitted_incarnation INTEGER NOT NULL, admitted_step INTEGER NOT NULL, admitted_at TEXT NOT NULL,
+  segments INTEGER NOT NULL DEFAULT 0, tokens INTEGER NOT NULL DEFAULT 0,
+  action_tokens INTEGER NOT NULL DEFAULT 0,
+  closed_at TEXT, reward REAL, verdict TEXT, source_hash TEXT, turns INTEGER, tool_calls INTEGER,
+  truncated INTEGER, speedup_eager REAL, speedup_compile REAL,
+  drop_reason TEXT, drop_detail TEXT, dropped_at TEXT, dropped_incarnation INTEGER,
+  trained_step INTEGER,
+  FOREIGN KEY (task_id, task_hash) REFERENCES tasks (id, content_hash),
+  CHECK (drop_reason IS NULL OR trained_step IS NULL),
+  CHECK (trained_step IS NULL OR closed_at IS NOT NULL),
+  CHECK (closed_at IS NULL OR reward IS NOT NULL));
+
+CREATE TABLE segments (
+  trajectory INTEGER NOT NULL REFERENCES trajectories (id), number INTEGER NOT NULL,
+  file INTEGER NOT NULL, offset INTEGER NOT NULL, length INTEGER NOT NULL,
+  checksum INTEGER NOT NULL, tokens INTEGER NOT NULL,
+  PRIMARY KEY (trajectory, number)) WITHOUT ROWID;
+
+-- Every use of a trajectory by an optimiser step. A resume marks the uses that it rolls back; the
+-- index enforces that nothing is trained twice in the surviving lineage.
+CREATE TABLE trainings (
+  trajectory INTEGER NOT NULL REFERENCES trajectories (id), incarnation INTEGER NOT NULL,
+  step INTEGER NOT NULL, rolled_back INTEGER NOT NULL DEFAULT 0);
+CREATE UNIQUE INDEX one_training ON trainings (trajectory) WHERE rolled_back = 0;
+CREATE INDEX trainings_by_step ON trainings (step);
+
+CREATE TABLE steps (
+  incarnation INTEGER NOT NULL, step INTEGER NOT NULL, at TEXT NOT NULL,
+  trajectories INTEGER NOT NULL, metrics TEXT NOT NULL, rolled_back INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (incarnation, step)) WITHOUT ROWID;
+
+CREATE TABLE events (
+  id INTEGER PRIMARY KEY, at TEXT NOT NULL, kind TEXT NOT NULL, actor TEXT NOT NULL,
+  text TEXT NOT NULL);
+
+CREATE VIEW trajectory_phase AS SELECT id, CASE
+  WHEN drop_reason IS NOT NULL THEN 'dropped'
+  WHEN trained_step <= (SELECT value FROM meta WHERE key = 'durable_step') THEN 'trained'
+  WHEN trained_step IS NOT NULL THEN 'stepped'
+  WHEN closed_at IS NOT NULL THEN 'closed'
+  ELSE 'open' END AS phase FROM trajectories;
+)sql";
+
+/// A virtual column for each field of a verdict and of its first shape, so that queries can use the
+/// field's name instead of its JSON path.
+std::string verdict_columns() {
+  std::string columns;
+  const auto add = [&](std::string_view name, const std::string& place) {
+    columns += ", " + std::string{name} + " AS (json_extract(record, '$." + place +
+               std::string{name} + "')) VIRTUAL";
+  };
+  Verdict verdict;
+  Verdict::describe([&](std::string_view name, auto&) { add(name, ""); }, verdict);
+  ShapeResult shape;
+  ShapeResult::describe([&](std::string_view name, auto&) { add(name, "shapes[0]."); }, shape);
+  return columns;
+}
+
+/// `record` is the verdict as JSON.
+std::string verdicts_table() {
+  return "CREATE TABLE verdicts (id INTEGER PRIMARY KEY, trajectory INTEGER NOT NULL, turn INTEGER "
+         "NOT NULL, at TEXT NOT NULL, final INTEGER NOT NULL, record TEXT NOT NULL" +
+         verdict_columns() + ");CREATE INDEX verdicts_by_trajectory ON verdicts (trajectory);";
+}
+
+Result<void> make_tables(SqlConnection& connection) {
+  const std::string script =
+      "BEGIN IMMEDIATE; PRAGMA application_id = " + std::to_string(run_application_id) +
+      "; PRAGMA user_version = " + std::to_string(run_schema_version) + ";" + tables +
+      verdicts_table() + "COMMIT;";
+  auto made = connection.execute(script);
+  if (!made && connection.in_transaction()) (void)connection.execute("ROLLBACK");
+  return made;
+}
+
+Result<void> set_pragmas(SqlConnection& connection, SqlAccess access) {
+  if (access == SqlAccess::read_only) return connection.execute("PRAGMA query_only = 1");
+  // FULL: a commit is on disk before it is acknowledged, even if the machine loses power.
+  return connection.execute(
+      "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = 1;"
+      "PRAGMA wal_autocheckpoint = 1000; PRAGMA journal_size_limit = 67108864");
+}
+
+/// Creates the tables in an empty database; checks the version and mark of any other. `unsupported`
+/// for another version, `corrupt` for a database that is not a run's.
+Result<void> prepare_schema(SqlConnection& connection, SqlAccess access) {
+  TRY(const auto version, connection.integer("PRAGMA user_version"));
+  const auto mark = connection.integer("PRAGMA application_id");
+  TRY(const auto objects, connection.integer("SELECT count(*) FROM sqlite_master"));
+  const bool empty = objects == 0 && version == 0;
+  if (!empty && mark.value_or(0) != run_application_id) {
+    return fail(ErrorCode::corrupt, "run.db: a database, but not a run's");
+  }
+  if (!empty && version != run_schema_version) {
+    return fail(ErrorCode::unsupported, "run.db: schema version " + std::to_string(version) +
+                                            ", but this program reads version " +
+                                            std::to_string(run_schema_version) +
+                                            "; read it with the program that wrote it");
+  }
+  if (empty && access == SqlAccess::read_only) {
+    return fail(ErrorCode::not_found, "run.db: the database is empty");
+  }
+  TRY_VOID(set_pragmas(connection, access));
+  return empty ? make_tables(connection) : Result<void>{};
 }
 
 std::string metrics_json(const std::map<std::string, double>& metrics) {
@@ -26,25 +144,19 @@ std::string metrics_json(const std::map<std::string, double>& metrics) {
   for (const auto& [name, value] : metrics) {
     object[name] = std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr);
   }
-  return dumped(object);
-}
-
-/// The measurements that get columns: those of the first shape.
-ShapeResult headline(const Verdict& verdict) {
-  return verdict.shapes.empty() ? ShapeResult{} : verdict.shapes.front();
+  return json_text(object);
 }
 
 Result<SqlConnection> connect(const fs::path& path, SqlAccess access,
                               std::chrono::milliseconds busy_timeout) {
-  auto connection = SqlConnection::open(path, access, busy_timeout);
-  if (!connection) return connection;
-  if (auto ready = prepare_schema(*connection, access); !ready) {
+  TRY(auto connection, SqlConnection::open(path, access, busy_timeout));
+  if (auto ready = prepare_schema(connection, access); !ready) {
     return fail(path.string(), std::move(ready.error()));
   }
   return connection;
 }
 
-/// True if files cannot be made beside `path`, as on a read-only mount.
+/// True if files cannot be made next to `path`, as on a read-only mount.
 bool is_in_fixed_folder(const fs::path& path) {
   const fs::path folder = path.has_parent_path() ? path.parent_path() : ".";
   return ::access(folder.c_str(), R_OK) == 0 && ::access(folder.c_str(), W_OK) != 0;
@@ -52,13 +164,12 @@ bool is_in_fixed_folder(const fs::path& path) {
 
 /// Copies the database, then its log.
 Result<OwnedFolder> copied(const fs::path& path) {
-  auto folder = OwnedFolder::make(fs::temp_directory_path());
-  if (!folder) return folder;
+  TRY(auto folder, OwnedFolder::make(fs::temp_directory_path()));
   for (const char* part : {"", "-wal"}) {
     const fs::path from = path.string() + part;
     std::error_code error;
     if (!fs::exists(from, error)) continue;
-    fs::copy_file(from, folder->path() / from.filename(), error);
+    fs::copy_file(from, folder.path() / from.filename(), error);
     if (error) return fail_with_errno("cannot copy", from, error.value());
   }
   return folder;
@@ -69,13 +180,11 @@ Result<OwnedFolder> copied(const fs::path& path) {
 Result<RunDatabase> RunDatabase::open(const fs::path& path, SqlAccess access,
                                       std::chrono::milliseconds busy_timeout) {
   if (access == SqlAccess::read_write || !is_in_fixed_folder(path)) {
-    auto connection = connect(path, access, busy_timeout);
-    if (!connection) return tl::unexpected(std::move(connection.error()));
-    return RunDatabase{nullptr, std::move(*connection)};
+    TRY(auto connection, connect(path, access, busy_timeout));
+    return RunDatabase{nullptr, std::move(connection)};
   }
-  auto folder = copied(path);
-  if (!folder) return tl::unexpected(std::move(folder.error()));
-  const auto copy = std::make_shared<const OwnedFolder>(std::move(*folder));
+  TRY(auto folder, copied(path));
+  const auto copy = std::make_shared<const OwnedFolder>(std::move(folder));
   auto connection = connect(copy->path() / path.filename(), access, busy_timeout);
   if (!connection) return fail("a copy of " + path.string(), std::move(connection.error()));
   return RunDatabase{copy, std::move(*connection)};
@@ -103,17 +212,15 @@ void RunDatabase::rollback() {
 
 Result<void> RunDatabase::change_one(std::string_view sql, const std::vector<SqlValue>& values,
                                      TrajectoryId id) {
-  const auto changed = connection_.run(sql, values);
-  if (!changed) return tl::unexpected(changed.error());
-  if (*changed == 1) return {};
+  TRY(const auto changed, connection_.run(sql, values));
+  if (changed == 1) return {};
   return fail(ErrorCode::not_found, "run.db: there is no trajectory " + std::to_string(id));
 }
 
 Result<uint32_t> RunDatabase::begin_incarnation(uint32_t restored_step) {
-  const auto last = connection_.integer("SELECT max(incarnation) FROM incarnations");
-  if (!last) return tl::unexpected(last.error());
+  TRY(const auto last, connection_.integer("SELECT max(incarnation) FROM incarnations"));
   const SqlValue step = int64_t{restored_step};
-  const SqlValue next = *last + 1;
+  const SqlValue next = last + 1;
   struct Statement {
     std::string_view sql;
     std::vector<SqlValue> values;
@@ -128,10 +235,9 @@ Result<uint32_t> RunDatabase::begin_incarnation(uint32_t restored_step) {
       {"UPDATE steps SET rolled_back = 1 WHERE step > ? AND rolled_back = 0", {step}},
   };
   for (const Statement& statement : statements) {
-    const auto done = connection_.run(statement.sql, statement.values);
-    if (!done) return tl::unexpected(done.error());
+    TRY_VOID(connection_.run(statement.sql, statement.values));
   }
-  return static_cast<uint32_t>(*last + 1);
+  return static_cast<uint32_t>(last + 1);
 }
 
 Result<void> RunDatabase::set_wall_seconds(uint32_t incarnation, double seconds) {
@@ -144,7 +250,8 @@ Result<void> RunDatabase::put_task(const Task& task) {
   const auto done = connection_.run(
       "INSERT OR IGNORE INTO tasks (id, content_hash, source, ops, code, record) "
       "VALUES (?, ?, ?, ?, ?, ?)",
-      {task.id, task.content_hash, task.source, dumped(task.ops), task.code, codec::pack(task)});
+      {task.id, task.content_hash, task.source, json_text(json_of(task.ops)), task.code,
+       codec::pack(task)});
   return done.map([](int64_t) {});
 }
 
@@ -158,13 +265,12 @@ Result<void> RunDatabase::put_admission(TrajectoryId id, const Task& task, Polic
 }
 
 Result<void> RunDatabase::put_segment(const SegmentRow& row) {
-  const auto done = connection_.run(
+  TRY_VOID(connection_.run(
       "INSERT INTO segments (trajectory, number, file, offset, length, checksum, tokens) "
       "VALUES (?, ?, ?, ?, ?, ?, ?)",
       {sql_number(row.trajectory), int64_t{row.number}, int64_t{row.place.file},
        sql_number(row.place.offset), int64_t{row.place.length}, sql_number(row.place.checksum),
-       int64_t{row.tokens}});
-  if (!done) return tl::unexpected(done.error());
+       int64_t{row.tokens}}));
   return change_one(
       "UPDATE trajectories SET segments = segments + 1, tokens = tokens + ?, "
       "action_tokens = action_tokens + ? WHERE id = ?",
@@ -192,19 +298,17 @@ Result<void> RunDatabase::put_drop(TrajectoryId id, DropReason reason, const std
 Result<void> RunDatabase::put_step(const StepRow& step) {
   const int64_t incarnation = step.version.incarnation;
   const int64_t at = step.version.step;
-  const auto done = connection_.run(
+  TRY_VOID(connection_.run(
       "INSERT INTO steps (incarnation, step, at, trajectories, metrics) VALUES (?, ?, ?, ?, ?)",
       {incarnation, at, utc_timestamp(), sql_number(step.trajectories.size()),
-       metrics_json(step.metrics)});
-  if (!done) return tl::unexpected(done.error());
+       metrics_json(step.metrics)}));
   for (const TrajectoryId id : step.trajectories) {
     const auto used =
         connection_.run("INSERT INTO trainings (trajectory, incarnation, step) VALUES (?, ?, ?)",
                         {sql_number(id), incarnation, at});
     if (!used) return tl::unexpected(used.error());
-    auto marked = change_one("UPDATE trajectories SET trained_step = ? WHERE id = ?",
-                             {at, sql_number(id)}, id);
-    if (!marked) return marked;
+    TRY_VOID(change_one("UPDATE trajectories SET trained_step = ? WHERE id = ?",
+                        {at, sql_number(id)}, id));
   }
   return {};
 }
@@ -222,18 +326,10 @@ Result<void> RunDatabase::set_learns(bool learns) {
 }
 
 Result<void> RunDatabase::put_verdict(const VerdictRow& row) {
-  const Verdict& v = row.verdict;
-  const ShapeResult shape = headline(v);
   const auto done = connection_.run(
-      "INSERT INTO verdicts (trajectory, turn, at, final, outcome, contract, trust, "
-      "submission_hash, candidate_ms, eager_ms, compile_ms, speedup_eager, "
-      "speedup_compile, feedback, evidence, record) "
-      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      "INSERT INTO verdicts (trajectory, turn, at, final, record) VALUES (?, ?, ?, ?, ?)",
       {sql_number(row.trajectory), int64_t{row.turn}, utc_timestamp(), int64_t{row.final},
-       std::string(to_string(v.outcome)), v.contract, std::string(to_string(v.trust)),
-       v.submission_hash, sql_value(shape.candidate_ms), sql_value(shape.eager_ms),
-       sql_value(shape.compile_ms), sql_value(shape.speedup_eager),
-       sql_value(shape.speedup_compile), v.feedback, v.evidence, codec::pack(v)});
+       json_text(json_of(row.verdict))});
   return done.map([](int64_t) {});
 }
 

@@ -20,6 +20,12 @@
 
 namespace warpsmith {
 
+/// Raised with every change of the tables or of the records packed in them; a file of another
+/// version is refused.
+inline constexpr int64_t run_schema_version = 5;
+/// "WARP": marks the file as a run database.
+inline constexpr int64_t run_application_id = 0x57415250;
+
 /// A segment's place and size in the index.
 struct SegmentRow {
   TrajectoryId trajectory = 0;
@@ -44,9 +50,9 @@ struct VerdictRow {
   Verdict verdict;
 };
 
-/// Uses a synchronous write-ahead log. SQLite reads such a log only where it may write beside it;
+/// Uses a synchronous write-ahead log. SQLite reads such a log only where it may write next to it;
 /// where it may not, a reader gets a copy of the database and its log in the folder for temporary
-/// files. Outside begin … commit each call is a transaction of its own; a call that returned (or
+/// files. Outside begin … commit each call is a separate transaction; a call that returned (or
 /// the commit after it) survives kill -9 and power loss. One owner.
 class RunDatabase {
  public:
@@ -76,7 +82,7 @@ class RunDatabase {
   Result<void> put_drop(TrajectoryId id, DropReason reason, const std::string& detail);
   Result<void> put_step(const StepRow& step);
   Result<void> set_durable_step(uint32_t step);
-  /// Whether this start of the run trains its trajectories.
+  /// Records whether this start of the run trains its trajectories.
   Result<void> set_learns(bool learns);
   Result<void> put_verdict(const VerdictRow& row);
   Result<void> put_event(const std::string& kind, const std::string& actor,
@@ -90,7 +96,7 @@ class RunDatabase {
   Result<void> change_one(std::string_view sql, const std::vector<SqlValue>& values,
                           TrajectoryId id);
 
-  std::shared_ptr<const OwnedFolder> copy_;  // the folder of the copy that is read; outlives it
+  std::shared_ptr<const OwnedFolder> copy_;  // the folder of the copy being read; outlives it
   SqlConnection connection_;
 };
 

@@ -38,13 +38,6 @@ std::string plain(std::string_view text) {
   return name.substr(0, 60);
 }
 
-Result<void> make_folders(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) return fail_with_errno("cannot make the folder", folder, error.value());
-  return {};
-}
-
 std::string owner_name(int owner) {
   return owner > 0 ? "process " + std::to_string(owner) : "another process";
 }
@@ -86,24 +79,21 @@ bool is_run_name(std::string_view name) {
 }
 
 Result<RunFolder> RunFolder::take(RunPaths paths) {
-  auto file = open_file(paths.lock(), O_RDWR | O_CREAT);
-  if (!file) return tl::unexpected(file.error());
+  TRY(auto file, open_file(paths.lock(), O_RDWR | O_CREAT));
   struct flock lock = whole_file(F_WRLCK);
-  if (::fcntl(file->get(), F_OFD_SETLK, &lock) != 0) {
+  if (::fcntl(file.get(), F_OFD_SETLK, &lock) != 0) {
     if (errno != EAGAIN && errno != EACCES)
       return fail_with_errno("cannot lock", paths.lock(), errno);
     return fail(ErrorCode::locked, "run folder " + paths.folder.string() + " is in use by " +
                                        owner_name(pid_in(paths.lock())));
   }
-  if (::ftruncate(file->get(), 0) != 0) {
+  if (::ftruncate(file.get(), 0) != 0) {
     return fail_with_errno("cannot write", paths.lock(), errno);
   }
   const std::string pid = std::to_string(::getpid()) + '\n';
-  if (auto written = write_all(*file, pid, paths.lock()); !written) {
-    return tl::unexpected(written.error());
-  }
+  TRY_VOID(write_all(file, pid, paths.lock()));
   OwnedFolder::sweep(paths.folder);
-  return RunFolder{std::move(paths), std::move(*file)};
+  return RunFolder{std::move(paths), std::move(file)};
 }
 
 Result<RunFolder> RunFolder::create(const fs::path& root, std::string_view name,
@@ -113,7 +103,7 @@ Result<RunFolder> RunFolder::create(const fs::path& root, std::string_view name,
                 "run name '" + std::string(name) +
                     "': expected letters, digits, '.', '_' or '-', at most 100, no leading '.'");
   }
-  if (auto made = make_folders(root); !made) return tl::unexpected(made.error());
+  TRY_VOID(make_folders(root));
   const std::string base = compact_timestamp() + '-' + plain(config_name);
   const fs::path folder = name.empty() ? free_folder(root, base) : root / name;
   if (::mkdir(folder.c_str(), 0755) != 0) {
@@ -123,20 +113,20 @@ Result<RunFolder> RunFolder::create(const fs::path& root, std::string_view name,
   }
   RunPaths paths{folder};
   for (const fs::path& part : {paths.segments(), paths.checkpoints()}) {
-    if (auto made = make_folders(part); !made) return tl::unexpected(made.error());
+    TRY_VOID(make_folders(part));
   }
-  if (auto synced = sync_path(root); !synced) return tl::unexpected(synced.error());
+  TRY_VOID(sync_path(root));
   return take(std::move(paths));
 }
 
-Result<RunFolder> RunFolder::open(const fs::path& folder, std::string_view must_have) {
+Result<RunFolder> RunFolder::open(const fs::path& folder, std::string_view required_file) {
   RunPaths paths{folder};
-  if (!fs::exists(folder / must_have)) {
+  if (!fs::exists(folder / required_file)) {
     return fail(ErrorCode::not_found,
-                "no run in " + folder.string() + ": " + std::string(must_have) + " is missing");
+                "no run in " + folder.string() + ": " + std::string(required_file) + " is missing");
   }
   for (const fs::path& part : {paths.segments(), paths.checkpoints()}) {
-    if (auto made = make_folders(part); !made) return tl::unexpected(made.error());
+    TRY_VOID(make_folders(part));
   }
   return take(std::move(paths));
 }
@@ -152,7 +142,7 @@ Result<void> RunFolder::write_keeping_earlier(const fs::path& target,
              (target.stem().string() + '.' + std::to_string(number) + target.extension().string());
     };
     while (fs::exists(kept())) ++number;
-    if (auto written = write_file_durably(kept(), *present); !written) return written;
+    TRY_VOID(write_file_durably(kept(), *present));
   }
   return write_file_durably(target, content);
 }

@@ -20,6 +20,7 @@ struct RunPaths {
   std::filesystem::path stack() const { return folder / "stack.json"; }
   std::filesystem::path database() const { return folder / "run.db"; }
   std::filesystem::path segments() const { return folder / "segments"; }
+  std::filesystem::path submissions() const { return folder / "submissions"; }
   std::filesystem::path checkpoints() const { return folder / "checkpoints"; }
   std::filesystem::path trace() const { return folder / "trace.json"; }
   std::filesystem::path log() const { return folder / "log.txt"; }
@@ -27,17 +28,17 @@ struct RunPaths {
 };
 
 /// A run folder that this process holds until destruction. The kernel's lock (on the open file
-/// description) ends with the process, however that ends; no program it starts inherits it.
+/// description) ends with the process in any case; programs that it starts do not inherit it.
 class RunFolder {
  public:
   /// Creates `root`/`name`; an empty name becomes `<UTC time>-<config_name>`. `already_exists` if
   /// there is such a run, `invalid_argument` if `name` is not a plain folder name.
   static Result<RunFolder> create(const std::filesystem::path& root, std::string_view name,
                                   std::string_view config_name);
-  /// Opens an existing run, to resume it. `not_found` if the folder has no file `must_have`;
+  /// Opens an existing run, to resume it. `not_found` if the folder has no file `required_file`;
   /// `locked` (naming the owner's process) if another process holds it.
   static Result<RunFolder> open(const std::filesystem::path& folder,
-                                std::string_view must_have = "run.db");
+                                std::string_view required_file = "run.db");
 
   const RunPaths& paths() const { return paths_; }
   std::string name() const { return paths_.folder.filename().string(); }
@@ -49,22 +50,22 @@ class RunFolder {
   Result<void> write_stack(std::string_view json) const;
 
  private:
-  RunFolder(RunPaths paths, OpenFile lock) : paths_(std::move(paths)), lock_(std::move(lock)) {}
+  RunFolder(RunPaths paths, UniqueFd lock) : paths_(std::move(paths)), lock_(std::move(lock)) {}
   static Result<RunFolder> take(RunPaths paths);
   Result<void> write_keeping_earlier(const std::filesystem::path& target,
                                      std::string_view content) const;
 
   RunPaths paths_;
-  OpenFile lock_;
+  UniqueFd lock_;
 };
 
 /// The process that holds the folder; nullopt if none does, 0 if one does but its id is unreadable.
 std::optional<int> owner_of(const RunPaths& paths);
 
-/// True if there is a run database or, for a supervised run, at least a configuration.
+/// True if the folder has a run database or, for a supervised run, at least a configuration.
 bool holds_run(const RunPaths& paths);
 
-/// The folders below `root` that hold a run, sorted by name; none if there is no `root`.
+/// The folders below `root` that contain a run, sorted by name; none if there is no `root`.
 Result<std::vector<RunPaths>> list_run_folders(const std::filesystem::path& root);
 
 /// True for a valid run name: letters, digits, '.', '_', '-'; no leading '.'; at most 100 long.

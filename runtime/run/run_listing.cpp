@@ -9,7 +9,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr size_t most_names_in_a_message = 8;
+constexpr size_t max_names_in_message = 8;
 
 /// When a run started; "~" for an unreadable run, to sort it after every timestamp.
 std::string start_of(const RunListing& run) {
@@ -21,7 +21,7 @@ std::string known_runs(const fs::path& root) {
   if (!runs || runs->empty()) return "there are no runs in " + root.string();
   std::string text = "the runs in " + root.string() + " are: ";
   const size_t first =
-      runs->size() > most_names_in_a_message ? runs->size() - most_names_in_a_message : 0;
+      runs->size() > max_names_in_message ? runs->size() - max_names_in_message : 0;
   for (size_t i = first; i < runs->size(); ++i) {
     text += (i == first ? "" : ", ") + (*runs)[i].folder.filename().string();
   }
@@ -40,37 +40,31 @@ Result<RunSummary> read_summary(const RunPaths& paths, uint32_t window) {
   if (!fs::exists(paths.database(), ignored)) {
     return fail(ErrorCode::not_found,
                 paths.folder.string() + ": no trajectories: " +
-                    (is_chain(paths) ? "a chain has none; its stages are runs in stages/"
-                                     : "a supervised run has none"));
+                    (is_chain(paths) ? "a chain has no database; its stages are runs in stages/"
+                                     : "a supervised run has no database"));
   }
-  auto db = RunDatabase::open(paths.database(), SqlAccess::read_only);
-  if (!db) return tl::unexpected(db.error());
-  return summarize(*db, window);
+  TRY(auto db, RunDatabase::open(paths.database(), SqlAccess::read_only));
+  return summarize(db, window);
 }
 
 Result<RunEvents> read_events(const RunPaths& paths, uint32_t limit) {
-  auto db = RunDatabase::open(paths.database(), SqlAccess::read_only);
-  if (!db) return tl::unexpected(db.error());
-  auto newest = recent_events(*db, limit);
-  if (!newest) return tl::unexpected(newest.error());
-  const auto all = db->connection().integer("SELECT count(*) FROM events");
-  if (!all) return tl::unexpected(all.error());
+  TRY(auto db, RunDatabase::open(paths.database(), SqlAccess::read_only));
+  TRY(auto newest, recent_events(db, limit));
+  TRY(const auto all, db.connection().integer("SELECT count(*) FROM events"));
   // An event may have been added between the two queries.
-  const uint64_t count = std::max(static_cast<uint64_t>(*all), uint64_t{newest->size()});
-  return RunEvents{std::move(*newest), count - std::min<uint64_t>(count, limit)};
+  const uint64_t count = std::max(static_cast<uint64_t>(all), uint64_t{newest.size()});
+  return RunEvents{std::move(newest), count - std::min<uint64_t>(count, limit)};
 }
 
 Result<std::vector<CurvePoint>> read_curve(const RunPaths& paths, uint32_t points) {
-  auto db = RunDatabase::open(paths.database(), SqlAccess::read_only);
-  if (!db) return tl::unexpected(db.error());
-  return learning_curve(*db, points);
+  TRY(auto db, RunDatabase::open(paths.database(), SqlAccess::read_only));
+  return learning_curve(db, points);
 }
 
 Result<std::vector<RunListing>> list_runs(const fs::path& root, uint32_t window) {
-  auto folders = list_run_folders(root);
-  if (!folders) return tl::unexpected(folders.error());
+  TRY(auto folders, list_run_folders(root));
   std::vector<RunListing> runs;
-  for (RunPaths& paths : *folders) {
+  for (RunPaths& paths : folders) {
     auto summary = read_summary(paths, window);
     const auto owner = owner_of(paths);
     runs.push_back({std::move(paths), owner, std::move(summary)});
@@ -83,11 +77,10 @@ Result<std::vector<RunListing>> list_runs(const fs::path& root, uint32_t window)
 
 Result<RunPaths> find_run(const fs::path& root, std::string_view name) {
   if (name == "latest") {
-    auto runs = list_runs(root, 1);
-    if (!runs) return tl::unexpected(runs.error());
-    const auto newest = std::find_if(runs->rbegin(), runs->rend(),
+    TRY(auto runs, list_runs(root, 1));
+    const auto newest = std::find_if(runs.rbegin(), runs.rend(),
                                      [](const RunListing& run) { return run.summary.has_value(); });
-    if (newest != runs->rend()) return newest->paths;
+    if (newest != runs.rend()) return newest->paths;
   }
   for (const fs::path& folder : {root / name, fs::path{name}}) {
     RunPaths paths{folder.has_filename() ? folder : folder.parent_path()};

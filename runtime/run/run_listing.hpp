@@ -18,7 +18,7 @@ struct RunListing {
   Result<RunSummary> summary;
 };
 
-/// True if the run is a chain, whose stages are runs of their own.
+/// True if the run is a chain, whose stages are separate runs.
 bool is_chain(const RunPaths& paths);
 
 /// All runs below `root`, sorted by their start, oldest first; unreadable ones last.

@@ -2,10 +2,10 @@
 #include "runtime/run/run_queries.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "runtime/codec.hpp"
+#include "runtime/json.hpp"
 #include "runtime/verdict.hpp"
 
 namespace warpsmith {
@@ -36,12 +36,11 @@ Result<TrajectoryRow> trajectory_of(const SqlRow& row) {
   out.tokens = static_cast<uint64_t>(row.integer(6));
   out.action_tokens = static_cast<uint64_t>(row.integer(7));
   if (!row.is_null(8)) {
-    auto outcome = outcome_of(row, 9);
-    if (!outcome) return tl::unexpected(std::move(outcome.error()));
-    out.outcome = std::move(*outcome);
+    TRY(auto outcome, outcome_of(row, 9));
+    out.outcome = std::move(outcome);
   }
   if (!row.is_null(17)) {
-    out.drop_reason = drop_reason_of(row.text(17));
+    out.drop_reason = enum_of<DropReason>(row.text(17));
     if (!out.drop_reason) {
       return fail(ErrorCode::corrupt, "run.db: trajectory " + std::to_string(out.id) +
                                           " has the unknown drop reason '" + row.text(17) + "'");
@@ -90,18 +89,17 @@ Result<void> count_phases(RunDatabase& db, RunSummary& summary) {
                                                   {"closed", &summary.closed},
                                                   {"stepped", &summary.stepped},
                                                   {"trained", &summary.trained}};
-  auto counted = db.connection().each("SELECT phase, count(*) FROM trajectory_phase GROUP BY phase",
-                                      {}, [&](const SqlRow& row) -> Result<void> {
-                                        if (const auto found = counters.find(row.text(0));
-                                            found != counters.end()) {
-                                          *found->second = static_cast<uint64_t>(row.integer(1));
-                                        }
-                                        return {};
-                                      });
-  if (!counted) return counted;
+  TRY_VOID(db.connection().each("SELECT phase, count(*) FROM trajectory_phase GROUP BY phase", {},
+                                [&](const SqlRow& row) -> Result<void> {
+                                  if (const auto found = counters.find(row.text(0));
+                                      found != counters.end()) {
+                                    *found->second = static_cast<uint64_t>(row.integer(1));
+                                  }
+                                  return {};
+                                }));
   summary.in_flight = summary.open + summary.closed + summary.stepped;
   return db.connection().each(
-      // Beside max(id), SQLite gives the other columns of that row.
+      // With max(id), SQLite returns the other columns of the same row.
       "SELECT drop_reason, count(*), coalesce(drop_detail, ''), max(id) FROM trajectories "
       "WHERE drop_reason IS NOT NULL GROUP BY drop_reason",
       {}, [&](const SqlRow& row) -> Result<void> {
@@ -112,7 +110,7 @@ Result<void> count_phases(RunDatabase& db, RunSummary& summary) {
 }
 
 Result<void> read_totals(RunDatabase& db, RunSummary& summary) {
-  auto totals = db.connection().each(
+  TRY_VOID(db.connection().each(
       "SELECT count(*), coalesce(sum(tokens), 0), coalesce(sum(action_tokens), 0) "
       "FROM trajectories",
       {}, [&](const SqlRow& row) -> Result<void> {
@@ -120,8 +118,7 @@ Result<void> read_totals(RunDatabase& db, RunSummary& summary) {
         summary.tokens = static_cast<uint64_t>(row.integer(1));
         summary.action_tokens = static_cast<uint64_t>(row.integer(2));
         return {};
-      });
-  if (!totals) return totals;
+      }));
   return db.connection().each(
       "SELECT count(*), coalesce(sum(wall_s), 0), min(started_at) FROM incarnations", {},
       [&](const SqlRow& row) -> Result<void> {
@@ -133,22 +130,20 @@ Result<void> read_totals(RunDatabase& db, RunSummary& summary) {
 }
 
 Result<void> read_rewards(RunDatabase& db, uint32_t window, RunSummary& summary) {
-  auto first = db.connection().each(
+  TRY_VOID(db.connection().each(
       "SELECT avg(reward) FROM (SELECT reward FROM trajectories WHERE closed_at IS NOT NULL "
       "ORDER BY id LIMIT ?)",
       {int64_t{window}}, [&](const SqlRow& row) -> Result<void> {
         summary.reward_first = row.maybe_real(0);
         return {};
-      });
-  if (!first) return first;
+      }));
   LastWindow last;
   auto read = db.connection().each(
       "SELECT reward, verdict, source_hash, turns, tool_calls, truncated, speedup_eager, "
       "speedup_compile FROM trajectories WHERE closed_at IS NOT NULL ORDER BY id DESC LIMIT ?",
       {int64_t{window}}, [&](const SqlRow& row) -> Result<void> {
-        const auto outcome = outcome_of(row, 0);
-        if (!outcome) return tl::unexpected(outcome.error());
-        last.add(*outcome);
+        TRY(const auto outcome, outcome_of(row, 0));
+        last.add(outcome);
         return {};
       });
   if (read) last.write(summary);
@@ -156,16 +151,14 @@ Result<void> read_rewards(RunDatabase& db, uint32_t window, RunSummary& summary)
 }
 
 Result<void> read_steps(RunDatabase& db, RunSummary& summary) {
-  const auto durable = durable_step_of(db);
-  if (!durable) return tl::unexpected(durable.error());
-  const auto last = last_step_of(db);
-  if (!last) return tl::unexpected(last.error());
+  TRY(const auto durable, durable_step_of(db));
+  TRY(const auto last, last_step_of(db));
   const auto learns =
       db.connection().integer("SELECT coalesce((SELECT value FROM meta WHERE key = 'learns'), 1)");
   if (!learns) return tl::unexpected(learns.error());
   summary.learns = *learns != 0;
-  summary.durable_step = *durable;
-  summary.last_step = *last;
+  summary.durable_step = durable;
+  summary.last_step = last;
   return db.connection().each(
       "SELECT max(metrics ->> 'memory_peak_bytes'), max(metrics ->> 'memory_plan_bytes') "
       "FROM steps WHERE rolled_back = 0",
@@ -181,34 +174,31 @@ Result<void> read_steps(RunDatabase& db, RunSummary& summary) {
 Result<std::vector<TrajectoryRow>> trajectory_rows(RunDatabase& db, TrajectoryId first,
                                                    TrajectoryId last) {
   std::vector<TrajectoryRow> rows;
-  const auto read = db.connection().each(
+  TRY_VOID(db.connection().each(
       "SELECT id, task_id, task_hash, admitted_incarnation, admitted_step, segments, tokens, "
       "action_tokens, closed_at, reward, verdict, source_hash, turns, tool_calls, truncated, "
       "speedup_eager, speedup_compile, drop_reason, trained_step, drop_detail FROM trajectories "
       "WHERE id BETWEEN ? AND ? ORDER BY id",
       {sql_number(first), sql_number(std::min<uint64_t>(last, INT64_MAX))},
       [&](const SqlRow& row) -> Result<void> {
-        auto one = trajectory_of(row);
-        if (!one) return tl::unexpected(one.error());
-        rows.push_back(std::move(*one));
+        TRY(auto one, trajectory_of(row));
+        rows.push_back(std::move(one));
         return {};
-      });
-  if (!read) return tl::unexpected(read.error());
+      }));
   return rows;
 }
 
 Result<TrajectoryRow> trajectory_row(RunDatabase& db, TrajectoryId id) {
-  auto rows = trajectory_rows(db, id, id);
-  if (!rows) return tl::unexpected(rows.error());
-  if (rows->empty()) {
+  TRY(auto rows, trajectory_rows(db, id, id));
+  if (rows.empty()) {
     return fail(ErrorCode::not_found, "trajectory " + std::to_string(id) + " was never admitted");
   }
-  return std::move(rows->front());
+  return std::move(rows.front());
 }
 
 Result<std::vector<SegmentRow>> segment_rows(RunDatabase& db, TrajectoryId id) {
   std::vector<SegmentRow> rows;
-  const auto read = db.connection().each(
+  TRY_VOID(db.connection().each(
       "SELECT number, file, offset, length, checksum, tokens FROM segments WHERE trajectory = ? "
       "ORDER BY number",
       {sql_number(id)}, [&](const SqlRow& row) -> Result<void> {
@@ -219,23 +209,21 @@ Result<std::vector<SegmentRow>> segment_rows(RunDatabase& db, TrajectoryId id) {
         segment.tokens = static_cast<uint32_t>(row.integer(5));
         rows.push_back(segment);
         return {};
-      });
-  if (!read) return tl::unexpected(read.error());
+      }));
   return rows;
 }
 
 Result<DurableEnd> indexed_end(RunDatabase& db) {
   DurableEnd end;
   constexpr int64_t frame_bytes = 16;
-  const auto read = db.connection().each(
+  TRY_VOID(db.connection().each(
       "SELECT file, max(offset + length) FROM segments WHERE file = (SELECT max(file) FROM "
       "segments) GROUP BY file",
       {}, [&](const SqlRow& row) -> Result<void> {
         end = {static_cast<uint32_t>(row.integer(0)),
                static_cast<uint64_t>(row.integer(1) + frame_bytes)};
         return {};
-      });
-  if (!read) return tl::unexpected(read.error());
+      }));
   return end;
 }
 
@@ -254,16 +242,14 @@ Result<Task> stored_task(RunDatabase& db, const std::string& id, const std::stri
 
 Result<std::vector<VerdictRow>> verdict_rows(RunDatabase& db, TrajectoryId id) {
   std::vector<VerdictRow> rows;
-  const auto read = db.connection().each(
+  TRY_VOID(db.connection().each(
       "SELECT turn, final, record FROM verdicts WHERE trajectory = ? ORDER BY id", {sql_number(id)},
       [&](const SqlRow& row) -> Result<void> {
-        auto verdict = codec::unpack<Verdict>(row.blob(2));
-        if (!verdict) return tl::unexpected(verdict.error());
+        TRY(auto verdict, from_json_text<Verdict>(row.text(2), "run.db: a verdict"));
         rows.push_back(
-            {id, static_cast<uint32_t>(row.integer(0)), row.integer(1) != 0, std::move(*verdict)});
+            {id, static_cast<uint32_t>(row.integer(0)), row.integer(1) != 0, std::move(verdict)});
         return {};
-      });
-  if (!read) return tl::unexpected(read.error());
+      }));
   return rows;
 }
 
@@ -282,19 +268,18 @@ Result<std::vector<EventRow>> recent_events(RunDatabase& db, uint32_t limit) {
 
 Result<std::vector<std::map<std::string, double>>> step_metrics(RunDatabase& db) {
   std::vector<std::map<std::string, double>> all;
-  const auto read = db.connection().each(
+  TRY_VOID(db.connection().each(
       "SELECT metrics FROM steps WHERE rolled_back = 0 ORDER BY step", {},
       [&](const SqlRow& row) -> Result<void> {
         const auto json = nlohmann::json::parse(row.text(0), nullptr, /*allow_exceptions=*/false);
         if (!json.is_object())
-          return fail(ErrorCode::corrupt, "run.db: a step's metrics are no object");
+          return fail(ErrorCode::corrupt, "run.db: a step's metrics are not a JSON object");
         std::map<std::string, double>& metrics = all.emplace_back();
         for (const auto& [name, value] : json.items()) {
           if (value.is_number()) metrics[name] = value.get<double>();
         }
         return {};
-      });
-  if (!read) return tl::unexpected(read.error());
+      }));
   return all;
 }
 
@@ -322,7 +307,7 @@ Result<RunSummary> summarize(RunDatabase& db, uint32_t window) {
   RunSummary summary;
   const bool own = !db.in_transaction();
   if (own) {
-    if (auto begun = db.connection().execute("BEGIN"); !begun) return tl::unexpected(begun.error());
+    TRY_VOID(db.connection().execute("BEGIN"));
   }
   auto read = count_phases(db, summary);
   if (read) read = read_totals(db, summary);
@@ -335,7 +320,7 @@ Result<RunSummary> summarize(RunDatabase& db, uint32_t window) {
 
 Result<std::vector<CurvePoint>> learning_curve(RunDatabase& db, uint32_t points) {
   std::vector<CurvePoint> curve;
-  const auto read = db.connection().each(
+  TRY_VOID(db.connection().each(
       "SELECT avg(reward), avg(passed) FROM (SELECT reward, verdict = ? AS passed, "
       "ntile(?) OVER (ORDER BY id) AS part FROM trajectories WHERE closed_at IS NOT NULL) "
       "GROUP BY part ORDER BY part",
@@ -343,8 +328,7 @@ Result<std::vector<CurvePoint>> learning_curve(RunDatabase& db, uint32_t points)
       [&](const SqlRow& row) -> Result<void> {
         curve.push_back({row.real(0), row.real(1)});
         return {};
-      });
-  if (!read) return tl::unexpected(read.error());
+      }));
   return curve;
 }
 

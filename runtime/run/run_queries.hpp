@@ -38,8 +38,8 @@ Result<DurableEnd> indexed_end(RunDatabase& db);
 
 Result<Task> stored_task(RunDatabase& db, const std::string& id, const std::string& content_hash);
 Result<std::vector<VerdictRow>> verdict_rows(RunDatabase& db, TrajectoryId id);
-/// True for the verdict that the outcome is of; a trajectory that submitted less than its best has
-/// two final ones.
+/// True for the verdict that determines the outcome; a trajectory that submitted less than its best
+/// has two final ones.
 inline bool is_deciding(const VerdictRow& row, const Outcome& outcome) {
   return row.final && row.verdict.submission_hash == outcome.source_hash;
 }
@@ -63,7 +63,7 @@ struct RunSummary {
   uint64_t admitted = 0, trained = 0, in_flight = 0;
   uint64_t open = 0, closed = 0, stepped = 0;      // in flight, by phase
   std::map<std::string, uint64_t> dropped;         // reason → count
-  std::map<std::string, std::string> dropped_why;  // reason → the newest one in words
+  std::map<std::string, std::string> dropped_why;  // reason → the newest one, in words
   bool learns = true;  // false: an evaluation or a collection, whose trajectories stay judged
   uint32_t last_step = 0, durable_step = 0, incarnations = 0;
   double wall_s = 0;                                // sum over all incarnations
@@ -76,7 +76,7 @@ struct RunSummary {
   std::string started_at;
 
   uint64_t dropped_total() const;
-  bool law_holds() const { return admitted == trained + dropped_total() + in_flight; }
+  bool is_conserved() const { return admitted == trained + dropped_total() + in_flight; }
 };
 /// `window` is the N above. All counts are read in one transaction.
 Result<RunSummary> summarize(RunDatabase& db, uint32_t window = 128);

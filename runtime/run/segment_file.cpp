@@ -10,7 +10,7 @@
 #include <charconv>
 #include <system_error>
 
-#include "runtime/checksum.hpp"
+#include "runtime/bytes.hpp"
 
 namespace warpsmith {
 
@@ -75,12 +75,11 @@ fs::path segment_file_path(const fs::path& folder, uint32_t number) {
 Result<SegmentScan> scan_segment_file(const fs::path& folder, uint32_t number,
                                       const RecordVisitor& visit) {
   const fs::path path = segment_file_path(folder, number);
-  const auto file = open_file(path, O_RDONLY);
-  if (!file) return tl::unexpected(file.error());
+  TRY(const auto file, open_file(path, O_RDONLY));
   SegmentScan scan;
-  scan.file_size = static_cast<uint64_t>(std::max<off_t>(0, ::lseek(file->get(), 0, SEEK_END)));
+  scan.file_size = static_cast<uint64_t>(std::max<off_t>(0, ::lseek(file.get(), 0, SEEK_END)));
   std::array<char, 8> mark{};
-  const ssize_t got = read_fully(file->get(), mark.data(), mark.size(), 0);
+  const ssize_t got = read_fully(file.get(), mark.data(), mark.size(), 0);
   const bool whole = got == 8 && std::string_view(mark.data(), 8) == file_mark;
   if (!whole && scan.file_size >= 8) {
     return fail(ErrorCode::corrupt, path.string() + ": not a segment file (wrong mark)");
@@ -90,12 +89,12 @@ Result<SegmentScan> scan_segment_file(const fs::path& folder, uint32_t number,
   while (scan.valid_end >= 8) {
     Frame frame;
     const ssize_t head =
-        read_fully(file->get(), reinterpret_cast<char*>(&frame), sizeof frame, scan.valid_end);
+        read_fully(file.get(), reinterpret_cast<char*>(&frame), sizeof frame, scan.valid_end);
     const uint64_t left = scan.file_size - scan.valid_end;
     if (head != sizeof frame || !plausible(frame) || sizeof frame + frame.length > left) break;
     payload.resize(frame.length);
     const ssize_t body =
-        read_fully(file->get(), payload.data(), frame.length, scan.valid_end + sizeof frame);
+        read_fully(file.get(), payload.data(), frame.length, scan.valid_end + sizeof frame);
     const std::string_view bytes{payload.data(), payload.size()};
     if (body != static_cast<ssize_t>(frame.length) || checksum64(bytes) != frame.checksum) break;
     visit({number, scan.valid_end, frame.length, frame.checksum}, bytes);
@@ -110,24 +109,22 @@ Result<SegmentLog> SegmentLog::open(const fs::path& folder, SegmentLogOptions op
   std::error_code error;
   const uint32_t newest = newest_file(folder, error);
   if (error) return fail_with_errno("cannot list", folder, error.value());
-  const auto ready = newest == 0 ? log.start_file(1) : log.resume_file(newest);
-  if (!ready) return tl::unexpected(ready.error());
+  TRY_VOID(newest == 0 ? log.start_file(1) : log.resume_file(newest));
   return log;
 }
 
 Result<void> SegmentLog::start_file(uint32_t number) {
   const fs::path path = segment_file_path(folder_, number);
-  auto file = open_file(path, O_RDWR | O_CREAT | O_TRUNC | O_APPEND);
-  if (!file) return tl::unexpected(file.error());
-  auto started = write_all(*file, file_mark, path);
-  if (started && ::fdatasync(file->get()) != 0)
+  TRY(auto file, open_file(path, O_RDWR | O_CREAT | O_TRUNC | O_APPEND));
+  auto started = write_all(file, file_mark, path);
+  if (started && ::fdatasync(file.get()) != 0)
     started = fail_with_errno("cannot sync", path, errno);
   if (started) started = sync_path(folder_);
   if (!started) {
     (void)::unlink(path.c_str());
     return started;
   }
-  file_ = std::move(*file);
+  file_ = std::move(file);
   number_ = number;
   end_ = synced_end_ = file_mark.size();
   return {};
@@ -145,14 +142,13 @@ Result<void> SegmentLog::resume_file(uint32_t number) {
     return start_file(number + 1);
   }
   if (scan->valid_end == 0) return start_file(number);
-  auto file = open_file(path, O_RDWR | O_APPEND);
-  if (!file) return tl::unexpected(file.error());
-  file_ = std::move(*file);
+  TRY(auto file, open_file(path, O_RDWR | O_APPEND));
+  file_ = std::move(file);
   number_ = number;
   torn_bytes_ = scan->file_size - scan->valid_end;
   // Complete records that the crash left unsynced become durable here, before they are used.
   if (torn_bytes_ > 0) {
-    if (auto shorter = cut(scan->valid_end); !shorter) return shorter;
+    TRY_VOID(cut(scan->valid_end));
   }
   end_ = scan->valid_end;
   if (::fdatasync(file_.get()) != 0) return fail_with_errno("cannot sync", path, errno);
@@ -174,8 +170,8 @@ Result<RecordPlace> SegmentLog::append(std::string_view payload) {
                                          " bytes; at most " + std::to_string(max_payload));
   }
   if (end_ >= options_.rotate_bytes && end_ > file_mark.size()) {
-    if (auto synced = sync(); !synced) return tl::unexpected(synced.error());
-    if (auto next = start_file(number_ + 1); !next) return tl::unexpected(next.error());
+    TRY_VOID(sync());
+    TRY_VOID(start_file(number_ + 1));
   }
   const Frame frame{frame_mark, static_cast<uint32_t>(payload.size()), checksum64(payload)};
   std::string bytes(reinterpret_cast<const char*>(&frame), sizeof frame);
@@ -210,18 +206,17 @@ Result<ByteBuffer> SegmentLog::read(const RecordPlace& place) const {
 
 Result<ByteBuffer> read_record(const fs::path& folder, const RecordPlace& place) {
   const fs::path path = segment_file_path(folder, place.file);
-  const auto file = open_file(path, O_RDONLY);
-  if (!file) return tl::unexpected(file.error());
+  TRY(const auto file, open_file(path, O_RDONLY));
   Frame frame;
   const ssize_t head =
-      read_fully(file->get(), reinterpret_cast<char*>(&frame), sizeof frame, place.offset);
+      read_fully(file.get(), reinterpret_cast<char*>(&frame), sizeof frame, place.offset);
   if (head != sizeof frame || !plausible(frame) || frame.length != place.length) {
     return fail(ErrorCode::corrupt, place_name(path, place.offset) + ": no record of " +
                                         std::to_string(place.length) + " bytes");
   }
   ByteBuffer payload(place.length);
   const ssize_t body =
-      read_fully(file->get(), payload.data(), payload.size(), place.offset + sizeof frame);
+      read_fully(file.get(), payload.data(), payload.size(), place.offset + sizeof frame);
   const bool whole = body == static_cast<ssize_t>(payload.size());
   const uint64_t checksum = checksum64({payload.data(), payload.size()});
   if (!whole || checksum != frame.checksum || checksum != place.checksum) {

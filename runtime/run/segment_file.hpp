@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Append-only files of checksummed records, which hold a run's tokens.
+// Append-only files of checksummed records, which contain a run's tokens.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct DurableEnd {
 
 struct SegmentLogOptions {
   uint64_t rotate_bytes = uint64_t{64} << 20U;  // a file this long is followed by a new one
-  DurableEnd durable;                           // nothing before it is cut off
+  DurableEnd durable;                           // never truncated before this point
 };
 
 /// Writes records. They are appended with write(2), so a killed process loses none of them. `sync`
@@ -58,9 +58,9 @@ class SegmentLog {
   bool dirty() const { return end_ != synced_end_; }
   uint32_t file_number() const { return number_; }
   uint64_t end() const { return end_; }
-  /// The bytes of a torn tail that opening cut off.
+  /// The size in bytes of a torn tail that was cut off when the file was opened.
   uint64_t torn_bytes() const { return torn_bytes_; }
-  /// The damage that opening found in the newest file; empty if none.
+  /// Damage found in the newest file when it was opened; empty if none.
   const std::string& damage() const { return damage_; }
 
  private:
@@ -72,7 +72,7 @@ class SegmentLog {
 
   std::filesystem::path folder_;
   SegmentLogOptions options_;
-  OpenFile file_;
+  UniqueFd file_;
   uint32_t number_ = 0;
   uint64_t end_ = 0;         // of the last record of the current file
   uint64_t synced_end_ = 0;  // covered by the last sync; older files are always synced

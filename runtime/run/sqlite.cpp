@@ -142,10 +142,9 @@ Result<sqlite3_stmt*> SqlConnection::prepare(std::string_view sql) {
 
 Result<sqlite3_stmt*> SqlConnection::bound(std::string_view sql,
                                            const std::vector<SqlValue>& values) {
-  auto statement = prepare(sql);
-  if (!statement) return statement;
+  TRY(auto statement, prepare(sql));
   for (size_t i = 0; i < values.size(); ++i) {
-    if (bind_one(*statement, static_cast<int>(i) + 1, values[i]) != SQLITE_OK) {
+    if (bind_one(statement, static_cast<int>(i) + 1, values[i]) != SQLITE_OK) {
       return failure(sql.substr(0, 40));
     }
   }
@@ -153,25 +152,23 @@ Result<sqlite3_stmt*> SqlConnection::bound(std::string_view sql,
 }
 
 Result<int64_t> SqlConnection::run(std::string_view sql, const std::vector<SqlValue>& values) {
-  const auto statement = bound(sql, values);
-  if (!statement) return tl::unexpected(statement.error());
-  const ResetAtEnd reset{*statement};
+  TRY(const auto statement, bound(sql, values));
+  const ResetAtEnd reset{statement};
   errno = 0;
-  int result = sqlite3_step(*statement);
-  while (result == SQLITE_ROW) result = sqlite3_step(*statement);
+  int result = sqlite3_step(statement);
+  while (result == SQLITE_ROW) result = sqlite3_step(statement);
   if (result != SQLITE_DONE) return failure(sql.substr(0, 40));
   return sqlite3_changes(handle_.get());
 }
 
 Result<void> SqlConnection::each(std::string_view sql, const std::vector<SqlValue>& values,
                                  const std::function<Result<void>(const SqlRow&)>& row) {
-  const auto statement = bound(sql, values);
-  if (!statement) return tl::unexpected(statement.error());
-  const ResetAtEnd reset{*statement};
+  TRY(const auto statement, bound(sql, values));
+  const ResetAtEnd reset{statement};
   errno = 0;
-  int result = sqlite3_step(*statement);
-  for (; result == SQLITE_ROW; result = sqlite3_step(*statement)) {
-    if (auto taken = row(SqlRow{*statement}); !taken) return taken;
+  int result = sqlite3_step(statement);
+  for (; result == SQLITE_ROW; result = sqlite3_step(statement)) {
+    TRY_VOID(row(SqlRow{statement}));
   }
   if (result != SQLITE_DONE) return failure(sql.substr(0, 40));
   return {};
@@ -180,11 +177,10 @@ Result<void> SqlConnection::each(std::string_view sql, const std::vector<SqlValu
 Result<int64_t> SqlConnection::integer(std::string_view sql, const std::vector<SqlValue>& values,
                                        int64_t fallback) {
   int64_t value = fallback;
-  const auto read = each(sql, values, [&](const SqlRow& row) -> Result<void> {
+  TRY_VOID(each(sql, values, [&](const SqlRow& row) -> Result<void> {
     if (!row.is_null(0)) value = row.integer(0);
     return {};
-  });
-  if (!read) return tl::unexpected(read.error());
+  }));
   return value;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small wrapper of SQLite: values in, rows out, failures as Result.
+// A small wrapper around SQLite: values in, rows out, failures as Result.
 #pragma once
 
 #include <chrono>
@@ -24,7 +24,7 @@ namespace warpsmith {
 
 /// A value of a column or parameter; monostate is NULL.
 using SqlValue = std::variant<std::monostate, int64_t, double, std::string, ByteBuffer>;
-/// SQLite has signed integers alone.
+/// SQLite has only signed integers.
 inline int64_t sql_number(uint64_t value) {
   return static_cast<int64_t>(value);
 }

@@ -48,7 +48,7 @@ json to_object(const GpuRecord& gpu) {
           {"arch", gpu.arch}};
 }
 
-/// The path of each field → its value; a text that is no JSON is one field.
+/// The path of each field → its value; a text that is not JSON is one field.
 json fields_of(const std::string& text) {
   const json parsed = json::parse(text, nullptr, /*allow_exceptions=*/false);
   return parsed.is_object() ? parsed.flatten() : json{{"/", text}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hardware and versions that a run used, stored beside every result.
+// The hardware and versions that a run used, stored with every result.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct GpuRecord {
 /// The machine and software that a result was measured on. Unknown values are empty or 0.
 struct StackRecord {
   std::string warpsmith;  // version of this program
-  std::string compiler;   // the one that built it
+  std::string compiler;   // that built it
   std::string os;         // e.g. "Debian GNU/Linux 12 (bookworm)"
   std::string kernel;     // e.g. "Linux 6.1.0"
   std::string cpu;        // model name

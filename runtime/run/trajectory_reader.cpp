@@ -9,20 +9,17 @@
 namespace warpsmith {
 
 Result<Trajectory> read_trajectory(RunDatabase& db, TrajectoryId id, const RecordReader& read) {
-  auto row = trajectory_row(db, id);
-  if (!row) return tl::unexpected(row.error());
-  const auto places = segment_rows(db, id);
-  if (!places) return tl::unexpected(places.error());
-  Trajectory trajectory{id, row->task_id, {}, row->outcome.value_or(Outcome{})};
-  for (const SegmentRow& place : *places) {
-    const auto bytes = read(place.place);
-    if (!bytes) return tl::unexpected(bytes.error());
-    auto segment = codec::unpack<Segment>(*bytes);
+  TRY(auto row, trajectory_row(db, id));
+  TRY(const auto places, segment_rows(db, id));
+  Trajectory trajectory{id, row.task_id, {}, row.outcome.value_or(Outcome{})};
+  for (const SegmentRow& place : places) {
+    TRY(const auto bytes, read(place.place));
+    auto segment = codec::unpack<Segment>(bytes);
     if (!segment) return fail(ErrorCode::corrupt, segment.error().message);
     if (segment->trajectory != id || segment->number != place.number) {
       return fail(ErrorCode::corrupt, "run.db: the record of trajectory " + std::to_string(id) +
                                           " segment " + std::to_string(place.number) +
-                                          " holds another segment");
+                                          " contains another segment");
     }
     trajectory.segments.push_back(std::move(*segment));
   }

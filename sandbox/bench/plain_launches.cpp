@@ -38,14 +38,12 @@ class PlainLaunches {
         sweep_(api_, 2 * context_.l2_bytes()) {}
 
   Result<std::vector<double>> time(int calls, const BeforeCall& before) {
-    if (auto ready = prepare(); !ready) return tl::unexpected(std::move(ready.error()));
+    TRY_VOID(prepare());
     (void)once(true);  // triggers lazy loading
-    auto empty = each(empty_calls, false, before);
-    if (!empty) return empty;
-    auto taken = each(calls, true, before);
-    if (!taken) return taken;
-    const double nothing = median(*empty);
-    for (double& ms : *taken) ms -= nothing;
+    TRY(auto empty, each(empty_calls, false, before));
+    TRY(auto taken, each(calls, true, before));
+    const double nothing = median(empty);
+    for (double& ms : taken) ms -= nothing;
     return taken;
   }
 
@@ -54,7 +52,7 @@ class PlainLaunches {
     std::vector<double> taken;
     taken.reserve(static_cast<size_t>(calls));
     for (int i = 0; i < calls; ++i) {
-      if (auto done = before(); !done) return tl::unexpected(std::move(done.error()));
+      TRY_VOID(before());
       taken.push_back(once(launch));
     }
     return taken;
@@ -71,9 +69,8 @@ class PlainLaunches {
     for (const BoundStep& step : plan_.steps) {
       const auto* launch = std::get_if<BoundLaunch>(&step.what);
       if (launch == nullptr) return fail(ErrorCode::unsupported, "plain launches: a library step");
-      auto made = KernelLaunch::prepare(context_, module_, *launch);
-      if (!made) return tl::unexpected(std::move(made.error()));
-      kernels_.push_back(std::move(*made));
+      TRY(auto made, KernelLaunch::prepare(context_, module_, *launch));
+      kernels_.push_back(std::move(made));
     }
     return {};
   }
@@ -110,10 +107,9 @@ class PlainLaunches {
 
 Result<std::vector<double>> time_here(int gpu, const BoundPlan& plan, const std::string& cubin,
                                       int calls, const BeforeCall& before) {
-  auto context = cuda::Context::open(gpu);
-  if (!context) return tl::unexpected(std::move(context.error()));
+  TRY(auto context, cuda::Context::open(gpu));
   try {
-    return PlainLaunches(std::move(*context), plan, cubin).time(calls, before);
+    return PlainLaunches(std::move(context), plan, cubin).time(calls, before);
   } catch (const cuda::DeviceError& error) {
     return fail(ErrorCode::infrastructure, error.what());
   }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "runtime/median.hpp"
-#include "sandbox/contract/cpu/cpu_contestant.hpp"
+#include "sandbox/contract/cpu/cpu_runner.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -80,14 +80,12 @@ Result<SelfCheck> self_check(const SelfCheckOptions& options, Deadline deadline)
   if (const CallResult loaded = contestant->load(deadline); loaded.fault) {
     return fail(ErrorCode::infrastructure, "self check: load: " + loaded.fault->detail);
   }
-  const auto idle = sample(*contestant, *inputs, 0, {options.calls, deadline});
-  if (!idle) return tl::unexpected(idle.error());
-  const auto loop = sample(*contestant, *inputs, 1000, {options.calls, deadline});
-  if (!loop) return tl::unexpected(loop.error());
-  figures.raw_overhead_us = median(idle->elapsed);
-  figures.stop_us = median(idle->gaps);
+  TRY(const auto idle, sample(*contestant, *inputs, 0, {options.calls, deadline}));
+  TRY(const auto loop, sample(*contestant, *inputs, 1000, {options.calls, deadline}));
+  figures.raw_overhead_us = median(idle.elapsed);
+  figures.stop_us = median(idle.gaps);
   figures.noop_us = figures.raw_overhead_us - figures.subtracted_us;
-  figures.loop_us = median(loop->elapsed) - figures.subtracted_us;
+  figures.loop_us = median(loop.elapsed) - figures.subtracted_us;
   return figures;
 }
 

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "runtime/median.hpp"
 #include "sandbox/bench/plain_launches.hpp"
-#include "sandbox/bench/timing_kernels.hpp"
 #include "sandbox/judge/seed.hpp"
 #include "sandbox/timing/call_meter.hpp"
 
@@ -36,17 +36,12 @@ class Agreement {
       : job_(job), bench_(bench), key_(key), deadline_(deadline) {}
 
   Result<AgreementRow> row(const std::string& kernel, double target_us) {
-    auto amount = aim(kernel, target_us);
-    if (!amount) return tl::unexpected(std::move(amount.error()));
-    const auto candidate = compiled(kernel, *amount);
-    if (!candidate) return tl::unexpected(candidate.error());
-    auto contestant = loaded(*candidate, kernel);
-    if (!contestant) return tl::unexpected(std::move(contestant.error()));
+    TRY(auto amount, aim(kernel, target_us));
+    TRY(const auto candidate, compiled(kernel, amount));
+    TRY(auto contestant, loaded(candidate, kernel));
     AgreementRow row{.kernel = kernel, .target_us = target_us};
-    if (auto taken = measure(*candidate, *contestant, row); !taken) {
-      return tl::unexpected(std::move(taken.error()));
-    }
-    (void)contestant->process().kill();
+    TRY_VOID(measure(candidate, contestant, row));
+    (void)contestant.process().kill();
     return row;
   }
 
@@ -55,11 +50,10 @@ class Agreement {
     const FileSet files = timing_kernel(kernel, amount);
     const auto plan = device_plan(files);
     if (!plan) return fail(ErrorCode::infrastructure, kernel + ": " + plan.error().text);
-    auto made = job_.compiler.compile(files, deadline_);
-    if (!made) return tl::unexpected(std::move(made.error()));
-    if (made->failure) return fail(ErrorCode::infrastructure, kernel + ": " + made->text);
+    TRY(auto made, job_.compiler.compile(files, deadline_));
+    if (made.failure) return fail(ErrorCode::infrastructure, kernel + ": " + made.text);
     auto candidate =
-        device_candidate(*plan, std::move(*made), bench_.signature(), PrecisionLane::fp32_strict);
+        device_candidate(*plan, std::move(made), bench_.signature(), PrecisionLane::fp32_strict);
     if (!candidate) return fail(ErrorCode::infrastructure, kernel + ": " + candidate.error().text);
     return std::move(*candidate);
   }
@@ -89,13 +83,11 @@ class Agreement {
       if (!warmed.fault) return {};
       return tl::unexpected(error_of(failure_of(*warmed.fault, row.kernel)));
     };
-    auto events = plain(candidate, (job_.calls + 1) / 2, left_by_another);
-    if (!events) return tl::unexpected(std::move(events.error()));
-    if (auto judged = judge(contestant, row); !judged) return judged;
-    const auto after = plain(candidate, (job_.calls + 1) / 2, left_by_another);
-    if (!after) return tl::unexpected(after.error());
-    events->insert(events->end(), after->begin(), after->end());
-    row.events_us = median_us(*events);
+    TRY(auto events, plain(candidate, (job_.calls + 1) / 2, left_by_another));
+    TRY_VOID(judge(contestant, row));
+    TRY(const auto after, plain(candidate, (job_.calls + 1) / 2, left_by_another));
+    events.insert(events.end(), after.begin(), after.end());
+    row.events_us = median_us(events);
     return {};
   }
 
@@ -103,18 +95,16 @@ class Agreement {
   Result<int64_t> aim(const std::string& kernel, double target_us) {
     int64_t amount = first_amount;
     for (int aims = 0; aims < most_aims; ++aims) {
-      const auto candidate = compiled(kernel, amount);
-      if (!candidate) return tl::unexpected(candidate.error());
-      const auto taken = plain(*candidate, aiming_calls);
-      if (!taken) return tl::unexpected(taken.error());
+      TRY(const auto candidate, compiled(kernel, amount));
+      TRY(const auto taken, plain(candidate, aiming_calls));
       const double goal_us = aims + 1 < most_aims ? std::max(first_aim_us, target_us) : target_us;
-      amount = scaled_amount(amount, median_us(*taken), goal_us, launch_us);
+      amount = scaled_amount(amount, median_us(taken), goal_us, launch_us);
     }
     return amount;
   }
 
-  /// Times a candidate as `EvaluationStay` does (fresh contents, poisoned outputs, a warm-up, the
-  /// measurement), but compares nothing and runs no baseline in between.
+  /// Times a candidate as `EvaluationSession` does (fresh contents, poisoned outputs, a warm-up,
+  /// the measurement), but compares nothing and runs no baseline in between.
   Result<void> judge(Contestant& contestant, AgreementRow& row) {
     const auto meter = CallMeter::by_device(contestant.process().pid(), contestant.device_noop());
     std::vector<double> graph, commit;
@@ -149,7 +139,57 @@ class Agreement {
   uint64_t number_ = 0;  // number of the last contents
 };
 
+constexpr int64_t elements = int64_t{16} << 20;  // a power of two: kernels mask by it
+
+constexpr const char* head =
+    "extern \"C\" __global__ void timed(const float* x, float* y, long long n,\n"
+    "                                 long long amount) {\n"
+    "  const long long last = n - 1;\n"
+    "  const long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;\n"
+    "  const long long all = gridDim.x * (long long)blockDim.x;\n";
+
+// i: number of the thread; all: number of threads. Indices wrap around both buffers.
+const std::map<std::string, std::string> bodies{
+    {"loop",
+     "  float value = x[i & last];\n"
+     "  for (long long step = 0; step < amount; ++step) value = value * 0.999f + 0.5f;\n"
+     "  y[i & last] = value;\n"},
+    {"copy", "  for (long long at = i; at < amount; at += all) y[at & last] = x[at & last];\n"},
+    {"strided",
+     "  float sum = 0;\n"
+     "  for (long long at = i; at < amount; at += all) sum += x[at * 33 & last];\n"
+     "  y[i & last] = sum;\n"}};
+
+// This kernel includes a header with device variables, which are reset before each call.
+constexpr const char* with_variables = "strided";
+
 }  // namespace
+
+std::vector<std::string> timing_kernel_names() {
+  std::vector<std::string> names;
+  names.reserve(bodies.size());
+  for (const auto& [name, body] : bodies) names.push_back(name);
+  return names;
+}
+
+TaskSignature timing_signature() {
+  TaskSignature signature;
+  signature.tensors = {{"x", TensorRole::input, Dtype::f32, {elements}, {"d0"}},
+                       {"y", TensorRole::output, Dtype::f32, {elements}, {"d0"}}};
+  signature.dim_names = {"d0"};
+  signature.dims = {elements};
+  return signature;
+}
+
+FileSet timing_kernel(const std::string& name, int64_t amount) {
+  const std::string include =
+      name == with_variables ? "#include <cooperative_groups/reduce.h>\n" : "";
+  return {{"kernels.cu", include + head + bodies.at(name) + "}\n"},
+          {"plan.toml",
+           "[[step]]\nlaunch = \"timed\"\ngrid = [1056]\nblock = [256]\n"
+           "args = [\"x\", \"y\", \"d0\", \"" +
+               std::to_string(amount) + "\"]\n"}};
+}
 
 bool AgreementRow::graph_agrees() const {
   return !graph_bar() || close(graph_ratio());
@@ -168,20 +208,16 @@ int64_t scaled_amount(int64_t amount, double took_us, double target_us, double f
 }
 
 Result<std::vector<AgreementRow>> measure_agreement(const AgreementJob& job, Deadline deadline) {
-  const auto seed = draw_seed();
-  if (!seed) return tl::unexpected(seed.error());
-  const auto lease = job.slot.lease(deadline);
-  if (!lease) return tl::unexpected(lease.error());
-  auto bench = job.slot.make_bench(timing_signature(), 0);
-  if (!bench) return tl::unexpected(std::move(bench.error()));
-  Agreement agreement(job, **bench, seed->key(), deadline);
+  TRY(const auto seed, draw_seed());
+  TRY_VOID(job.slot.lease(deadline));
+  TRY(auto bench, job.slot.make_bench(timing_signature(), 0));
+  Agreement agreement(job, *bench, seed.key(), deadline);
   std::vector<AgreementRow> rows;
   for (const std::string& kernel : timing_kernel_names()) {
     for (const double target_us : job.targets_us) {
       job.progress(kernel + ", " + std::to_string(std::lround(target_us)) + " us");
-      auto row = agreement.row(kernel, target_us);
-      if (!row) return tl::unexpected(std::move(row.error()));
-      rows.push_back(std::move(*row));
+      TRY(auto row, agreement.row(kernel, target_us));
+      rows.push_back(std::move(row));
     }
   }
   return rows;

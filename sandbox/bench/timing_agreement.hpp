@@ -3,17 +3,31 @@
 // and the verifier's own clock over the sequential commit.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "runtime/clock.hpp"
 #include "runtime/result.hpp"
+#include "runtime/submission.hpp"
+#include "runtime/task.hpp"
 #include "sandbox/contract/device/cuda_compiler.hpp"
 #include "sandbox/contract/device/device_launchers.hpp"
-#include "sandbox/evaluator/gpu_slot.hpp"
+#include "sandbox/evaluator/slot.hpp"
 
 namespace warpsmith::sandbox {
+
+/// Kernels whose time is proportional to an amount of work, as submissions of contract `device`:
+/// "loop" (only arithmetic), "copy" (bandwidth) and "strided" (a reduction with strided loads).
+std::vector<std::string> timing_kernel_names();
+
+/// x and y, 64 MiB of f32 each: together larger than any cache.
+TaskSignature timing_signature();
+
+/// kernels.cu and plan.toml with `amount` steps of the loop, or elements. `name` is one of
+/// `timing_kernel_names`.
+FileSet timing_kernel(const std::string& name, int64_t amount);
 
 /// Largest relative deviation from the events' time, and the times from which it applies.
 inline constexpr double agreement_share = 0.03;
@@ -31,7 +45,7 @@ struct AgreementRow {
   double commit_ratio() const { return events_us > 0 ? commit_us / events_us : 0; }
   bool graph_bar() const { return events_us >= graph_bar_from_us; }
   bool commit_bar() const { return events_us >= commit_bar_from_us; }
-  /// True also where the bar does not apply.
+  /// Also true if the bar does not apply.
   bool graph_agrees() const;
   bool commit_agrees() const;
 };
@@ -50,9 +64,8 @@ struct AgreementJob {
   std::function<void(const std::string&)> progress;
 };
 
-/// Measures every kernel of timing_kernels.hpp at every target; leases the GPU meanwhile. A
-/// faulting kernel is an `infrastructure` error, since these kernels are ours. May throw
-/// cuda::DeviceError.
+/// Measures every timing kernel at every target; leases the GPU meanwhile. A faulting kernel is an
+/// `infrastructure` error, since these kernels are part of the judge. May throw cuda::DeviceError.
 Result<std::vector<AgreementRow>> measure_agreement(const AgreementJob& job, Deadline deadline);
 
 }  // namespace warpsmith::sandbox

@@ -9,7 +9,7 @@
 #include <new>
 #include <vector>
 
-#include "sandbox/commit/futex.hpp"
+#include "sandbox/commit/control_page.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -18,7 +18,7 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
-constexpr int rousing_noops = 4;
+constexpr int warm_up_noops = 4;
 // How often a wait checks that the contestant still lives.
 constexpr milliseconds slice{50};
 constexpr uint64_t longest_call_ns = 86'400'000'000'000;  // a day; larger claims are cut
@@ -77,10 +77,9 @@ nanoseconds middle_of(std::vector<nanoseconds>& times) {
 }  // namespace
 
 Result<ControlMemory> ControlMemory::create() {
-  auto memory = MemoryFile::create("control", control_bytes);
-  if (!memory) return tl::unexpected(std::move(memory.error()));
-  new (memory->bytes().data()) ControlPage{};
-  return ControlMemory{std::move(*memory)};
+  TRY(auto memory, MemoryFile::create("control", control_bytes));
+  new (memory.bytes().data()) ControlPage{};
+  return ControlMemory{std::move(memory)};
 }
 
 OrFailure<Contestant> Contestant::adopt(std::shared_ptr<JailedProcess> process,
@@ -101,8 +100,8 @@ OrFailure<void> Contestant::calibrate(int calls, Patience patience) {
     device.push_back(result.device);
   }
   if (times.empty()) return {};
-  // The median, not the least: one call in thousands finds the other side awake, and its time
-  // would leave the difference to a usual call on every measured time.
+  // The median, not the least: one call in thousands finds the other side awake and is faster than
+  // usual. Subtracting its time would leave the difference in every measured time.
   noop_ = middle_of(times);
   device_noop_ = middle_of(device);
   return {};
@@ -140,7 +139,7 @@ CallResult Contestant::load(Patience patience) {
 
 CallResult Contestant::warm_up(Patience patience) {
   CallResult last;
-  for (int i = 0; i < rousing_noops && !last.fault; ++i) last = issue(Command::noop, 0, patience);
+  for (int i = 0; i < warm_up_noops && !last.fault; ++i) last = issue(Command::noop, 0, patience);
   return last;
 }
 
@@ -165,7 +164,7 @@ CallResult Contestant::release(Patience patience) {
 OrFailure<void> Contestant::leave(Patience patience) {
   const CallResult result = issue(Command::leave, 0, patience);
   if (result.fault) return tl::unexpected(failure_of(*result.fault, "leave"));
-  if (auto resumed = process_->resume(); !resumed) return tl::unexpected(resumed.error());
+  TRY_VOID(process_->resume());
   return {};
 }
 
@@ -241,7 +240,7 @@ CallResult Contestant::exchange(Command command, uint32_t set, Patience patience
   return result;
 }
 
-std::string Contestant::said() const {
+std::string Contestant::reported_text() const {
   return text_of(control_.page());
 }
 

@@ -15,8 +15,8 @@
 #include "runtime/result.hpp"
 #include "runtime/verdict.hpp"
 #include "sandbox/commit/control_page.hpp"
-#include "sandbox/failure/fault.hpp"
-#include "sandbox/failure/patience.hpp"
+#include "sandbox/failure/failure.hpp"
+#include "sandbox/failure/time_limits.hpp"
 #include "sandbox/jail/jail.hpp"
 
 namespace warpsmith::sandbox {
@@ -31,8 +31,8 @@ struct CallEdges {
 
 /// One timed call.
 struct CallResult {
-  std::chrono::nanoseconds elapsed{0};   // by our clock, raw: from the ring to `done`, both edges
-                                         // included
+  std::chrono::nanoseconds elapsed{0};   // by the verifier's clock, raw: from the ring to `done`,
+                                         // both edges included
   std::chrono::nanoseconds reveal{0};    // the part of `elapsed` that the first edge took
   std::chrono::nanoseconds sample{0};    // the part that the second edge took
   std::chrono::nanoseconds stop_gap{0};  // from the end until the stop was confirmed
@@ -63,23 +63,23 @@ class Contestant {
 
   /// Measures the median time of no-ops. Call it before any code of a candidate is loaded.
   OrFailure<void> calibrate(int calls, Patience patience);
-  /// Measures the median time of whole calls of our own code, made as a candidate's are. Call it
+  /// Measures the median time of whole calls of trusted code, made like a candidate's. Call it
   /// after the other `calibrate`.
   OrFailure<void> calibrate(int calls, const CallEdges& edges, Patience patience);
   /// The time to subtract from `CallResult::elapsed`; zero before `calibrate`.
   std::chrono::nanoseconds noop() const { return noop_; }
   /// The time to subtract from `CallResult::device`: two events with nothing between them.
   std::chrono::nanoseconds device_noop() const { return device_noop_; }
-  /// The parts of `noop` that the reveal takes, and that our code in the contestant takes.
+  /// The parts of `noop` that the reveal takes, and that trusted code in the contestant takes.
   std::chrono::nanoseconds reveal() const { return reveal_; }
   std::chrono::nanoseconds own_work() const { return own_work_; }
   /// A reference worker's answer to the last call.
   uint32_t answer() const { return control_.page().answer; }
   /// What the contestant wrote about its last call, which failed: one line of printable text.
-  std::string said() const;
+  std::string reported_text() const;
 
   /// Puts the candidate's own system call filter in force. Call it before any code of a candidate
-  /// is loaded. `unsupported` where the machine lacks the filter.
+  /// is loaded. `unsupported` if the machine lacks the filter.
   OrFailure<void> confine(Patience patience);
   /// Makes the candidate's code ready. The fault, if any, says why that fails.
   CallResult load(Patience patience);

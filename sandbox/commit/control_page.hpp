@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page that a contestant shares with the verifier: the protocol of the sequential commit.
+// The page that a contestant shares with the verifier, and the futex calls on its words: the
+// protocol of the sequential commit.
 //
 // A contestant is any jailed process that runs this loop (little-endian u32 at the given offsets):
 //
@@ -13,18 +14,20 @@
 //     if the command was `leave`: end the loop
 //
 // A contestant that works on a GPU also writes, before `status`, how long the device took:
-// page.device_ns, between two events on a stream that only our code uses. A `noop` there measures
-// as a `run` does, with nothing between the events.
+// page.device_ns, between two events on a stream that only trusted code uses. A `noop` there
+// measures as a `run` does, with nothing between the events.
 //
 // The first answer (to a `noop`) says that the contestant is ready. The contestant is stopped
 // (SIGSTOP, confirmed) whenever the verifier writes inputs or reads outputs. It can write the whole
 // page, so nothing read from it is ever used by the verifier as an index, a length or a pointer:
 // `done` is compared for equality, `status` and `hint` choose among texts and failing verdicts,
-// `device_ns` is checked against our own clock, `text` is shown as text, cut and cleaned.
+// `device_ns` is checked against the verifier's clock, `text` is shown as text, cut and cleaned.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace warpsmith::sandbox {
 
@@ -34,7 +37,7 @@ inline constexpr size_t control_bytes = 4096;
 
 enum class Command : uint32_t {
   noop = 1,     // answer at once: calibration and readiness
-  load = 2,     // make the candidate's code ready (dlopen); also: run an untimed warm-up of ours
+  load = 2,     // make the candidate's code ready (dlopen); also: run an untimed warm-up
   run = 3,      // one call on buffer set `set`
   leave = 4,    // answer, then end the loop
   confine = 5,  // put the candidate's own filter in force, before `load`
@@ -85,5 +88,18 @@ struct ControlPage {
 static_assert(offsetof(ControlPage, ring) == 8 && offsetof(ControlPage, done) == 12 &&
               offsetof(ControlPage, hint) == 28 && offsetof(ControlPage, device_ns) == 32 &&
               offsetof(ControlPage, answer) == 40 && offsetof(ControlPage, text) == 64);
+
+// Futex operations on the words that the processes share.
+
+/// Acquire load of a shared word.
+uint32_t load_word(const uint32_t& word);
+/// Release store to a shared word.
+void store_word(uint32_t& word, uint32_t value);
+
+/// Sleeps while `word` holds `value`, for at most `span`; may return early. Only a contestant,
+/// which the verifier can kill, may pass no span.
+void wait_while(const uint32_t& word, uint32_t value, std::optional<std::chrono::nanoseconds> span);
+/// Wakes one sleeper.
+void wake_one(uint32_t& word);
 
 }  // namespace warpsmith::sandbox

@@ -24,10 +24,10 @@ Result<MemoryFile> make_memory(const char* name, uint64_t bytes) {
   return memory;
 }
 
-/// Where tensor `i` begins behind its guard zone, which begins at a multiple of what comes first.
-/// On a host as in torch and in exports: large inputs have one place of their pages, and outputs
-/// lie half a page away, since stores hold up later loads from the same place of a page. On a GPU
-/// the places differ; else all streams would share one cache set.
+/// Returns an alignment and an offset: tensor `i` begins that far after its guard zone, which has
+/// that alignment. On a host as in torch and in exports: large inputs begin at the same place of a
+/// page, and outputs half a page away, since stores hold up later loads from the same place of a
+/// page. On a GPU the places differ; else all streams would share one cache set.
 std::pair<uint64_t, uint64_t> place_of(bool output, size_t i, uint64_t alignment) {
   if (alignment == host_alignment) return {page_bytes, output ? page_bytes / 2 : 0};
   return {alignment, 3 * alignment * (i % 16)};
@@ -55,7 +55,7 @@ BufferLayout make_layout(const TaskSignature& signature, uint32_t sets, uint64_t
   return layout;
 }
 
-std::vector<ByteZone> zones_beside_outputs(const BufferLayout& layout) {
+std::vector<ByteZone> zones_between_outputs(const BufferLayout& layout) {
   std::vector<ByteZone> zones;
   uint64_t end = 0;
   for (const BufferSlot& slot : layout.slots) {
@@ -88,7 +88,7 @@ uint64_t last_level_cache_bytes() {
   return largest > 0 ? largest : fallback;
 }
 
-bool fits(const std::shared_ptr<const MemoryFile>& memory, uint64_t bytes) {
+bool is_reusable(const std::shared_ptr<const MemoryFile>& memory, uint64_t bytes) {
   constexpr uint64_t always_kept = 256ULL << 20U;
   if (!memory || memory->bytes().size() < bytes) return false;
   return memory->bytes().size() <= std::max(2 * bytes, always_kept);
@@ -110,27 +110,25 @@ Result<SharedBuffers> SharedBuffers::outputs(const BufferLayout& layout) {
 
 Result<SharedBuffers> SharedBuffers::inputs(const BufferLayout& layout,
                                             std::shared_ptr<const MemoryFile>& memory) {
-  if (!fits(memory, layout.input_total())) {
+  if (!is_reusable(memory, layout.input_total())) {
     memory.reset();
-    auto made = make_memory("inputs", layout.input_total());
-    if (!made) return tl::unexpected(std::move(made.error()));
-    if (auto sealed = made->seal_future_writes(); !sealed) return tl::unexpected(sealed.error());
-    memory = std::make_shared<const MemoryFile>(std::move(*made));
+    TRY(auto made, make_memory("inputs", layout.input_total()));
+    TRY_VOID(made.seal_future_writes());
+    memory = std::make_shared<const MemoryFile>(std::move(made));
   }
   return SharedBuffers{layout, memory, false};
 }
 
 Result<SharedBuffers> SharedBuffers::outputs(const BufferLayout& layout,
                                              std::shared_ptr<const MemoryFile>& memory) {
-  if (fits(memory, layout.output_total())) {
+  if (is_reusable(memory, layout.output_total())) {
     // All bytes: the descriptor shows more than the layout uses.
     std::memset(memory->bytes().data(), 0, memory->bytes().size());
     return SharedBuffers{layout, memory, true};
   }
   memory.reset();
-  auto made = make_memory("outputs", layout.output_total());
-  if (!made) return tl::unexpected(std::move(made.error()));
-  memory = std::make_shared<const MemoryFile>(std::move(*made));
+  TRY(auto made, make_memory("outputs", layout.output_total()));
+  memory = std::make_shared<const MemoryFile>(std::move(made));
   return SharedBuffers{layout, memory, true};
 }
 

@@ -8,11 +8,11 @@
 #include <span>
 #include <vector>
 
+#include "runtime/describe.hpp"
 #include "runtime/process/memory_file.hpp"
 #include "runtime/result.hpp"
 #include "runtime/task.hpp"
-#include "sandbox/commit/cold_copy.hpp"
-#include "sandbox/commit/tensor_size.hpp"
+#include "sandbox/commit/tensor_memory.hpp"
 
 namespace warpsmith::sandbox {
 
@@ -26,10 +26,7 @@ struct BufferSlot {
   uint64_t bytes = 0;
   bool output = false;
 
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(offset, bytes, output);
-  }
+  WARPSMITH_RECORD(offset, bytes, output)
 };
 
 /// Tensor `i` of set `k` starts at k * stride + slots[i].offset of its memory.
@@ -44,10 +41,7 @@ struct BufferLayout {
   /// The same tensors at the same places, of one set.
   BufferLayout one_set() const { return {slots, input_stride, output_stride, 1}; }
 
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(slots, input_stride, output_stride, sets);
-  }
+  WARPSMITH_RECORD(slots, input_stride, output_stride, sets)
 };
 
 /// The bytes of one set of outputs that belong to no tensor: guard zones and what lies between
@@ -55,7 +49,7 @@ struct BufferLayout {
 struct ByteZone {
   uint64_t offset = 0, bytes = 0;
 };
-std::vector<ByteZone> zones_beside_outputs(const BufferLayout& layout);
+std::vector<ByteZone> zones_between_outputs(const BufferLayout& layout);
 
 /// Bytes that every tensor's place is a multiple of.
 inline constexpr uint64_t host_alignment = 64, gpu_alignment = 256;
@@ -67,7 +61,7 @@ BufferLayout make_layout(const TaskSignature& signature, uint32_t sets,
 /// The number of sets that take more than twice the last-level cache (at least 2, at most 64).
 /// `cache_bytes` comes from `last_level_cache_bytes` or a configuration.
 uint32_t sets_beyond_cache(const TaskSignature& signature, uint64_t cache_bytes);
-/// This machine's, from sysfs; 32 MiB where sysfs has none.
+/// This machine's, from sysfs; 32 MiB if sysfs has none.
 uint64_t last_level_cache_bytes();
 
 /// One memory of all sets' inputs or of all sets' outputs, mapped and prefaulted in the verifier.
@@ -75,7 +69,7 @@ class SharedBuffers {
  public:
   /// Inputs and parameters. Contestants get a descriptor that cannot be written or mapped writable.
   static Result<SharedBuffers> inputs(const BufferLayout& layout);
-  /// Outputs. Each contestant gets outputs of its own.
+  /// Outputs. Each contestant gets its own outputs.
   static Result<SharedBuffers> outputs(const BufferLayout& layout);
 
   /// The same in `memory`, which earlier buffers left, if it is large enough (prefaulting new
@@ -109,7 +103,7 @@ class SharedBuffers {
   bool output_ = false;
 };
 
-/// What a candidate's process gets. We keep the descriptors.
+/// What a candidate's process gets. This process keeps the descriptors.
 struct CandidateMemory {
   BufferLayout layout;
   int inputs = -1, outputs = -1;
@@ -117,7 +111,7 @@ struct CandidateMemory {
 };
 CandidateMemory candidate_memory(const SharedBuffers& inputs, const SharedBuffers& outputs);
 
-/// Whether `memory` holds at least `bytes` and not far more; else it must be made anew.
-bool fits(const std::shared_ptr<const MemoryFile>& memory, uint64_t bytes);
+/// Whether `memory` has at least `bytes` and not far more; else new memory must be made.
+bool is_reusable(const std::shared_ptr<const MemoryFile>& memory, uint64_t bytes);
 
 }  // namespace warpsmith::sandbox

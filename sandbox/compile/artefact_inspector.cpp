@@ -200,20 +200,12 @@ Objection banned(std::string text) {
 
 Result<ArtefactFacts> read_artefact(std::string_view elf) {
   const ElfImage image{elf};
-  const auto header = header_of(image);
-  if (!header) return tl::unexpected(header.error());
-  const auto tables = tables_of(image, *header);
-  if (!tables) return tl::unexpected(tables.error());
+  TRY(const auto header, header_of(image));
+  TRY(const auto tables, tables_of(image, header));
   ArtefactFacts facts;
-  if (auto read = read_dynamic(image, *tables, facts); !read) {
-    return tl::unexpected(std::move(read.error()));
-  }
-  if (auto read = read_symbols(image, *tables, facts); !read) {
-    return tl::unexpected(std::move(read.error()));
-  }
-  if (auto read = read_relocations(image, *header, facts); !read) {
-    return tl::unexpected(std::move(read.error()));
-  }
+  TRY_VOID(read_dynamic(image, tables, facts));
+  TRY_VOID(read_symbols(image, tables, facts));
+  TRY_VOID(read_relocations(image, header, facts));
   return facts;
 }
 

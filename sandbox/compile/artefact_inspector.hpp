@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks at a compiled shared object without loading it. Pure. A pre-filter that gives early and
-// clear texts; what protects is the jail.
+// Looks at a compiled shared object without loading it. Pure. A pre-filter that produces early and
+// clear messages; the protection is the jail.
 #pragma once
 
 #include <optional>
@@ -18,7 +18,7 @@ struct ArtefactFacts {
   std::vector<std::string> imports;  // undefined dynamic symbols
   std::vector<std::string> needed;   // libraries
   uint64_t constructors = 0;         // entries of .preinit_array, .init_array, .fini_array
-  bool initialiser = false;          // DT_INIT or DT_FINI, which our link never makes
+  bool initialiser = false;          // DT_INIT or DT_FINI, which the judge's link never makes
   bool indirect_functions = false;   // STT_GNU_IFUNC: code that runs while loading
   bool text_relocations = false;
 };
@@ -27,8 +27,8 @@ struct ArtefactFacts {
 /// object is `parse_failed` with the place.
 Result<ArtefactFacts> read_artefact(std::string_view elf);
 
-/// The failing class and its text for an artefact that lacks `entry_point` or holds what is
-/// forbidden.
+/// The failing class and its text for an artefact that lacks `entry_point` or contains forbidden
+/// code.
 struct Objection {
   VerdictClass outcome = VerdictClass::banned_construct;
   std::string text;

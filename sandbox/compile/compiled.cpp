@@ -1,24 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/compile/compiled.hpp"
 
+#include <algorithm>
 #include <csignal>
+#include <filesystem>
+#include <vector>
 
+#include "runtime/bytes.hpp"
 #include "runtime/codec.hpp"
-#include "sandbox/failure/patience.hpp"
-#include "sandbox/jail/jail_remedy.hpp"
+#include "runtime/describe.hpp"
+#include "runtime/run/durable_file.hpp"
+#include "runtime/run/owned_folder.hpp"
+#include "sandbox/failure/time_limits.hpp"
+#include "sandbox/jail/bubblewrap.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t digest_digits = 64;
+
+struct Entry {
+  fs::path path;
+  uint64_t bytes = 0;
+  fs::file_time_type used;
+};
+
+std::vector<Entry> entries_of(const std::string& folder) {
+  std::vector<Entry> entries;
+  std::error_code error;
+  for (const auto& file : fs::directory_iterator(folder, error)) {
+    Entry entry{file.path(), file.file_size(error), {}};
+    if (!error) entry.used = file.last_write_time(error);
+    if (!error) entries.push_back(std::move(entry));  // else a folder, or removed meanwhile
+    error.clear();
+  }
+  return entries;
+}
 
 /// The content of a cache entry.
 struct KeptResult {
   std::optional<VerdictClass> failure;
   std::string text, artefact;
 
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(failure, text, artefact);
-  }
+  WARPSMITH_RECORD(failure, text, artefact)
 };
 
 std::optional<Compiled> known(CompileCache& cache, const std::string& key) {
@@ -60,6 +86,60 @@ bool was_stopped(const JailExit& exit) {
 
 }  // namespace
 
+CompileCache::CompileCache(std::string folder, uint64_t max_bytes)
+    : folder_(std::move(folder)), max_bytes_(max_bytes) {}
+
+Result<CompileCache> CompileCache::open(const std::string& folder, uint64_t max_bytes) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) {
+    return fail(ErrorCode::io_failed, "compile cache " + folder + ": " + error.message());
+  }
+  OwnedFolder::sweep(folder);
+  CompileCache cache{folder, max_bytes};
+  cache.shrink();
+  return cache;
+}
+
+std::optional<std::string> CompileCache::find(const std::string& key) {
+  const fs::path path = fs::path(folder_) / key;
+  const auto content = read_text_file(path, max_bytes_);
+  if (!content) return std::nullopt;
+  std::error_code error;
+  if (content->size() < digest_digits ||
+      sha256_hex(std::string_view(*content).substr(digest_digits)) !=
+          std::string_view(*content).substr(0, digest_digits)) {
+    fs::remove(path, error);
+    return std::nullopt;
+  }
+  fs::last_write_time(path, fs::file_time_type::clock::now(), error);
+  return content->substr(digest_digits);
+}
+
+void CompileCache::insert(const std::string& key, const std::string& value) {
+  if (value.size() + digest_digits > max_bytes_) return;
+  if (!write_file_whole(fs::path(folder_) / key, sha256_hex(value) + value)) return;
+  const uint64_t added = value.size() + digest_digits;
+  bytes_ += added;
+  unlisted_ += added;
+  if (bytes_ > max_bytes_ || unlisted_ > max_bytes_ / 16) shrink();
+}
+
+void CompileCache::shrink() {
+  std::vector<Entry> entries = entries_of(folder_);
+  std::sort(entries.begin(), entries.end(),
+            [](const Entry& a, const Entry& b) { return a.used < b.used; });
+  bytes_ = unlisted_ = 0;
+  for (const Entry& entry : entries) bytes_ += entry.bytes;
+  // Down to seven eighths, so that a full cache is not listed at every insertion.
+  const uint64_t target = bytes_ > max_bytes_ ? max_bytes_ - max_bytes_ / 8 : max_bytes_;
+  for (const Entry& entry : entries) {
+    if (bytes_ <= target) return;
+    std::error_code error;
+    if (fs::remove(entry.path, error)) bytes_ -= entry.bytes;
+  }
+}
+
 Compiled failed_compiling(VerdictClass outcome, std::string text) {
   Compiled result;
   result.failure = outcome;
@@ -67,7 +147,7 @@ Compiled failed_compiling(VerdictClass outcome, std::string text) {
   return result;
 }
 
-Result<void> unharmed(const JailExit& exit) {
+Result<void> check_not_killed(const JailExit& exit) {
   if (!exit.killed_from_outside) return {};
   return fail(ErrorCode::process_failed, "compile: something outside killed the compiler");
 }
@@ -94,22 +174,21 @@ std::optional<Compiled> too_large_a_file(const JailExit& exit, uint64_t most_byt
 }
 
 Result<Compiled> run_compiler(const JailSpec& spec, std::chrono::milliseconds patience,
-                              Deadline deadline, const std::function<Compiled(JailExit)>& judged) {
+                              Deadline deadline,
+                              const std::function<Compiled(JailExit)>& result_of) {
   const Patience limit{Blame::candidate, patience, deadline};
-  auto jail = JailedProcess::start(spec);
-  if (!jail) return tl::unexpected(std::move(jail.error()));
-  auto exit = (*jail)->wait(limit.by);
-  if (!exit) return tl::unexpected(std::move(exit.error()));
-  if (exit->never_began) return fail("compile", jail_not_made(exit->err));
-  if (auto whole = unharmed(*exit); !whole) return tl::unexpected(std::move(whole.error()));
-  if (exit->timed_out && limit.blame == Blame::deadline) {
+  TRY(auto jail, JailedProcess::start(spec));
+  TRY(auto exit, jail->wait(limit.by));
+  if (exit.never_began) return fail("compile", jail_not_made(exit.err));
+  TRY_VOID(check_not_killed(exit));
+  if (exit.timed_out && limit.blame == Blame::deadline) {
     return fail(ErrorCode::timeout, "compile: the caller's deadline passed");
   }
-  const bool lasting = !was_stopped(*exit);
-  auto stopped = stopped_by_limit(*exit, patience);
-  Compiled result = stopped ? std::move(*stopped) : judged(std::move(*exit));
+  const bool lasting = !was_stopped(exit);
+  auto stopped = stopped_by_limit(exit, patience);
+  Compiled result = stopped ? std::move(*stopped) : result_of(std::move(exit));
   result.lasting = lasting;
-  result.jail = (*jail)->report();
+  result.jail = jail->report();
   return result;
 }
 

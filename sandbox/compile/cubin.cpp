@@ -38,7 +38,7 @@ class CubinReader {
   Result<CubinFacts> read() {
     for (const auto step : {&CubinReader::header, &CubinReader::sections, &CubinReader::symbols,
                             &CubinReader::attributes}) {
-      if (auto done = (this->*step)(); !done) return tl::unexpected(std::move(done.error()));
+      TRY_VOID((this->*step)());
     }
     for (const Section& section : sections_) measure(section);
     return std::move(facts_);
@@ -136,7 +136,7 @@ class CubinReader {
       } else if (section.name != ".nv.info") {
         continue;
       }
-      if (auto done = entries(section, own); !done) return done;
+      TRY_VOID(entries(section, own));
     }
     return {};
   }

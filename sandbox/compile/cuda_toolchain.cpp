@@ -4,8 +4,6 @@
 #include <filesystem>
 #include <initializer_list>
 
-#include "sandbox/compile/file_stamp.hpp"
-
 namespace warpsmith::sandbox {
 namespace {
 

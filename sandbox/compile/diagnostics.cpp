@@ -6,14 +6,12 @@
 #include <string_view>
 #include <vector>
 
-#include "sandbox/compile/utf8.hpp"
-
 namespace warpsmith::sandbox {
 namespace {
 
 constexpr size_t longest_line = 300;
 
-/// At most `longest` bytes of whole characters. A byte that is no UTF-8 becomes '?': compilers
+/// At most `longest` bytes of whole characters. A byte that is not UTF-8 becomes '?': compilers
 /// quote the source, and JSON must be valid UTF-8.
 std::string clean(std::string_view text, size_t longest) {
   std::string out;

@@ -5,70 +5,64 @@
 
 #include "runtime/codec.hpp"
 #include "sandbox/compile/compiled.hpp"
-#include "sandbox/compile/leading_headers.hpp"
-#include "sandbox/failure/patience.hpp"
+#include "sandbox/compile/precompiled_headers.hpp"
+#include "sandbox/failure/time_limits.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds end_patience{200};  // for a worker to end after its socket closed
+constexpr milliseconds end_timeout{200};  // for a worker to end after its socket closed
 constexpr uint64_t precompiled_bytes = 1ULL << 30U;
 
 }  // namespace
 
 Result<NvrtcPool> NvrtcPool::open(NvrtcOptions options, Deadline deadline) {
-  auto headers = PrecompiledHeaders::open(options, precompiled_bytes);
-  if (!headers) return tl::unexpected(std::move(headers.error()));
-  NvrtcPool pool{std::move(options), std::move(*headers)};
-  if (auto started = pool.refill(); !started) return tl::unexpected(std::move(started.error()));
-  auto first = pool.take(deadline);  // fails if the toolkit does not work
-  if (!first) return tl::unexpected(std::move(first.error()));
+  TRY(auto headers, PrecompiledHeaders::open(options, precompiled_bytes));
+  NvrtcPool pool{std::move(options), std::move(headers)};
+  TRY_VOID(pool.refill());
+  TRY_VOID(pool.take(deadline));  // fails if the toolkit does not work
   return pool;
 }
 
 Result<void> NvrtcPool::refill() {
   while (waiting_.size() < std::max<size_t>(options_.ready, 1)) {
-    auto worker = start_nvrtc(options_);
-    if (!worker) return tl::unexpected(std::move(worker.error()));
-    waiting_.push_back(std::move(*worker));
+    TRY(auto worker, start_nvrtc(options_));
+    waiting_.push_back(std::move(worker));
   }
   return {};
 }
 
 /// The frame that a worker sends once it is warm. `process_failed` if something outside killed it.
-Result<ByteBuffer> NvrtcPool::greeting(NvrtcProcess& worker, Deadline deadline) {
+Result<ByteBuffer> NvrtcPool::await_ready(NvrtcProcess& worker, Deadline deadline) {
   auto frame = worker.socket.receive(deadline);
   if (frame) return frame;
   // The socket closes a moment before the process has ended.
-  const auto exit = worker.process->wait(Deadline::after(end_patience));
-  if (!exit) return tl::unexpected(exit.error());
-  if (auto whole = unharmed(*exit); !whole) return tl::unexpected(std::move(whole.error()));
-  return fail("compile worker" + (exit->err.empty() ? "" : " (" + exit->err + ")"), frame.error());
+  TRY(const auto exit, worker.process->wait(Deadline::after(end_timeout)));
+  TRY_VOID(check_not_killed(exit));
+  return fail("compile worker" + (exit.err.empty() ? "" : " (" + exit.err + ")"), frame.error());
 }
 
 /// The worker that waited longest, warm. Workers that ended while they waited are replaced.
 Result<NvrtcProcess> NvrtcPool::take(Deadline deadline) {
   std::erase_if(waiting_, [](NvrtcProcess& one) { return one.process->finished(milliseconds{0}); });
-  if (auto filled = refill(); !filled) return tl::unexpected(std::move(filled.error()));
+  TRY_VOID(refill());
   NvrtcProcess worker = std::move(waiting_.front());
   waiting_.pop_front();
-  auto frame = greeting(worker, deadline);
-  if (!frame) return tl::unexpected(std::move(frame.error()));
-  auto ready = codec::unpack<NvrtcReady>(*frame);
-  if (!ready) return tl::unexpected(std::move(ready.error()));
-  if (!ready->failure.empty()) {
-    return fail(ErrorCode::unsupported, "nvrtc " + ready->version + ": " + ready->failure);
+  TRY(auto frame, await_ready(worker, deadline));
+  TRY(auto ready, codec::unpack<NvrtcReady>(frame));
+  if (!ready.failure.empty()) {
+    return fail(ErrorCode::unsupported, "nvrtc " + ready.version + ": " + ready.failure);
   }
-  version_ = ready->version;
-  if (auto filled = refill(); !filled) return tl::unexpected(std::move(filled.error()));
+  version_ = ready.version;
+  TRY_VOID(refill());
   return worker;
 }
 
 Result<NvrtcAnswer> NvrtcPool::compile(const CudaSource& source, milliseconds patience,
                                        Deadline deadline) {
-  headers_.tend();
+  headers_.poll();
   auto worker = take(deadline);
   if (!worker) return tl::unexpected(std::move(worker.error()));
   const std::string headers = leading_headers(source.files, source.main);
@@ -79,7 +73,7 @@ Result<NvrtcAnswer> NvrtcPool::compile(const CudaSource& source, milliseconds pa
   auto answer = compile_by(*worker, quicker, patience, deadline);
   if (!answer || answer->exit.timed_out || answer->exit.killed_from_outside) return answer;
   if (answer->object) {
-    headers_.judge(headers, answer->object->log);
+    headers_.note_use(headers, answer->object->log);
     return answer;
   }
   // The source or a damaged file crashed it: try without the file.
@@ -97,9 +91,8 @@ Result<NvrtcAnswer> NvrtcPool::compile_by(NvrtcProcess& worker, const CudaSource
   auto frame = sent ? worker.socket.receive(limit.by) : tl::unexpected(sent.error());
   answer.jail = worker.process->report();
   if (frame) {
-    auto object = codec::unpack<CudaObject>(*frame);
-    if (!object) return tl::unexpected(std::move(object.error()));
-    answer.object = std::move(*object);
+    TRY(auto object, codec::unpack<CudaObject>(*frame));
+    answer.object = std::move(object);
     return answer;
   }
   if (frame.error().code == ErrorCode::timeout) {
@@ -110,9 +103,8 @@ Result<NvrtcAnswer> NvrtcPool::compile_by(NvrtcProcess& worker, const CudaSource
     answer.exit.timed_out = true;
     return answer;
   }
-  auto exit = worker.process->wait(Deadline::after(end_patience));
-  if (!exit) return tl::unexpected(std::move(exit.error()));
-  answer.exit = std::move(*exit);
+  TRY(auto exit, worker.process->wait(Deadline::after(end_timeout)));
+  answer.exit = std::move(exit);
   return answer;
 }
 

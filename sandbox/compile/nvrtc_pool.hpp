@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jailed NVRTC processes that wait warm, each for one source.
+// Jailed NVRTC processes that are kept warm, each for one source.
 #pragma once
 
 #include <deque>
@@ -9,8 +9,7 @@
 
 #include "runtime/clock.hpp"
 #include "runtime/result.hpp"
-#include "sandbox/compile/nvrtc_process.hpp"
-#include "sandbox/compile/nvrtc_worker.hpp"
+#include "sandbox/compile/nvrtc.hpp"
 #include "sandbox/compile/precompiled_headers.hpp"
 
 namespace warpsmith::sandbox {
@@ -29,8 +28,8 @@ class NvrtcPool {
   static Result<NvrtcPool> open(NvrtcOptions options, Deadline deadline);
 
   /// `source.options` is complete. Headers that many sources begin with are precompiled. A worker
-  /// that crashes, hangs beyond `patience` or exceeds its memory is replaced; the answer holds its
-  /// end.
+  /// that crashes, hangs beyond `patience` or exceeds its memory is replaced; the answer says how
+  /// it ended.
   Result<NvrtcAnswer> compile(const CudaSource& source, std::chrono::milliseconds patience,
                               Deadline deadline);
 
@@ -41,7 +40,7 @@ class NvrtcPool {
   NvrtcPool(NvrtcOptions options, PrecompiledHeaders headers)
       : options_(std::move(options)), headers_(std::move(headers)) {}
   Result<void> refill();
-  static Result<ByteBuffer> greeting(NvrtcProcess& worker, Deadline deadline);
+  static Result<ByteBuffer> await_ready(NvrtcProcess& worker, Deadline deadline);
   Result<NvrtcProcess> take(Deadline deadline);
   Result<NvrtcAnswer> compile_by(NvrtcProcess& worker, const CudaSource& source,
                                  std::chrono::milliseconds patience, Deadline deadline);

@@ -2,13 +2,15 @@
 #include "sandbox/compile/precompiled_headers.hpp"
 
 #include <algorithm>
+#include <cctype>
+#include <string_view>
 #include <vector>
 
-#include "runtime/checksum.hpp"
+#include "runtime/bytes.hpp"
 #include "runtime/codec.hpp"
 #include "runtime/log.hpp"
-#include "sandbox/compile/file_stamp.hpp"
-#include "sandbox/compile/nvrtc_library.hpp"
+#include "sandbox/compile/cuda_toolchain.hpp"
+#include "sandbox/compile/nvrtc.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -17,10 +19,74 @@ namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr int wanted_twice = 2, most_misfits = 2;
+constexpr size_t most_headers = 16, longest_name = 64;
+
+bool is_space(char c) {
+  return std::isspace(static_cast<unsigned char>(c)) != 0;
+}
+
+/// Removes spaces and comments from the front; false if a comment does not end.
+bool skip_blank(std::string_view& text) {
+  while (!text.empty()) {
+    if (is_space(text.front())) {
+      text.remove_prefix(1);
+    } else if (text.starts_with("//")) {
+      text.remove_prefix(std::min(text.find('\n'), text.size()));
+    } else if (text.starts_with("/*")) {
+      const size_t end = text.find("*/", 2);
+      if (end == std::string_view::npos) return false;
+      text.remove_prefix(end + 2);
+    } else {
+      break;
+    }
+  }
+  return true;
+}
+
+/// Whether a line may end with a backslash that joins it to the next. Some compilers allow spaces
+/// after it, some know the trigraph "??/".
+bool joins_lines(std::string_view text) {
+  for (size_t end = text.find('\n'); end != text.npos; end = text.find('\n', end + 1)) {
+    const std::string_view line = text.substr(0, end);
+    const std::string_view upto = line.substr(0, line.find_last_not_of(" \t\r\v\f") + 1);
+    if (upto.ends_with('\\') || upto.ends_with("?\?/")) return true;
+  }
+  return false;
+}
+
+bool is_name(std::string_view name) {
+  const auto plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '/' || c == '.';
+  };
+  return !name.empty() && name.size() <= longest_name && name.front() != '/' &&
+         name.find("..") == std::string_view::npos && std::ranges::all_of(name, plain);
+}
+
+/// Removes "#include <NAME>" with the rest of its line from the front and returns NAME; empty, with
+/// nothing removed, if the text begins otherwise.
+std::string_view take_include(std::string_view& text) {
+  const std::string_view line = text.substr(0, text.find('\n'));
+  std::string_view rest = line;
+  const auto skip = [&rest](std::string_view word) {
+    while (!rest.empty() && (rest.front() == ' ' || rest.front() == '\t')) rest.remove_prefix(1);
+    const bool there = rest.starts_with(word);
+    if (there) rest.remove_prefix(word.size());
+    return there;
+  };
+  if (!skip("#") || !skip("include") || !skip("<")) return {};
+  const size_t end = rest.find('>');
+  const std::string_view name = rest.substr(0, end);
+  if (end == std::string_view::npos || !is_name(name)) return {};
+  std::string_view behind = rest.substr(end + 1);
+  if (!skip_blank(behind) || !behind.empty()) return {};
+  text.remove_prefix(line.size());
+  return name;
+}
+
+constexpr int requests_before_making = 2, most_misfits = 2;
 constexpr size_t most_names = 4096;  // with a count of requests
 constexpr uint64_t largest_file = 256ULL << 20U;
-constexpr seconds making_patience{60};
+constexpr seconds making_timeout{60};
 constexpr const char* making_path = "/making";  // in the maker's jail
 // NVRTC's number for a source that begins with other headers: the file may be good.
 constexpr const char* other_directives = "#630-D";
@@ -41,6 +107,22 @@ NvrtcOptions maker_options(NvrtcOptions options) {
 }
 
 }  // namespace
+
+std::string leading_headers(const FileSet& files, const std::string& main) {
+  const auto found = files.find(main);
+  if (found == files.end() || files.size() != 1) return {};
+  const std::string_view whole = found->second;
+  std::string_view text = whole;
+  std::string lines;
+  size_t taken = 0;
+  for (size_t count = 0; count < most_headers && skip_blank(text); ++count) {
+    const std::string_view name = take_include(text);
+    if (name.empty()) break;
+    lines.append("#include <").append(name).append(">\n");
+    taken = whole.size() - text.size();
+  }
+  return joins_lines(whole.substr(0, taken)) ? "" : lines;
+}
 
 PrecompiledHeaders::PrecompiledHeaders(NvrtcOptions options, uint64_t max_bytes)
     : options_(maker_options(std::move(options))),
@@ -77,12 +159,12 @@ std::string PrecompiledHeaders::option_for(const std::string& headers) {
     fs::last_write_time(kept(name), fs::file_time_type::clock::now(), error);
     return "-use-pch=" + std::string(precompiled_path) + '/' + name;
   }
-  if (asked_.size() >= most_names) asked_.clear();
-  if (++asked_[name] == wanted_twice && !making_) begin(headers);
+  if (requests_.size() >= most_names) requests_.clear();
+  if (++requests_[name] == requests_before_making && !making_) begin(headers);
   return {};
 }
 
-void PrecompiledHeaders::judge(const std::string& headers, const std::string& compiler_log) {
+void PrecompiledHeaders::note_use(const std::string& headers, const std::string& compiler_log) {
   if (compiler_log.find("using precompiled header") != std::string::npos) {
     misfits_ = 0;
     return;
@@ -110,10 +192,10 @@ void PrecompiledHeaders::begin(const std::string& headers) {
   auto sent = worker->socket.send(codec::pack(source), Deadline::after(milliseconds{1000}));
   if (!sent) return log::warn("precompiled headers: " + sent.error().message);
   making_.emplace(Making{std::move(*worker), std::move(name), std::move(*folder),
-                         Deadline::after(making_patience)});
+                         Deadline::after(making_timeout)});
 }
 
-void PrecompiledHeaders::tend() {
+void PrecompiledHeaders::poll() {
   if (!making_) return;
   if (making_->worker.process->finished(milliseconds{0})) return finish();
   if (making_->by.passed()) end_making();
@@ -125,7 +207,7 @@ void PrecompiledHeaders::finish() {
   if (exit && exit->exit_code == 0 && has_compiled(making_->worker.socket)) {
     std::error_code error;
     fs::rename(making_->folder.path() / making_->name, kept(making_->name), error);
-    if (!error) asked_.erase(making_->name);
+    if (!error) requests_.erase(making_->name);
     shrink();
   } else {
     log::info("headers that NVRTC cannot precompile are compiled each time; it ended with " +

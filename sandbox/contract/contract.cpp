@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+// CMake sets WARPSMITH_CONTRACTS to WARPSMITH_CONTRACT(NAME, SLOTS) for each contract.
 #include "sandbox/contract/contract.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+#include "sandbox/reference/description.hpp"
 
 namespace warpsmith::sandbox {
 
@@ -7,8 +13,63 @@ void Candidate::keep(Contestant contestant, Deadline /*deadline*/) {
   (void)contestant.process().kill();
 }
 
-OrFailure<PartyKernels> Candidate::record(const CandidatePlace& /*place*/, Deadline /*deadline*/) {
-  return PartyKernels{.reason = "kernels of this contract are not recorded"};
+OrFailure<CallKernels> Candidate::record(const CandidatePlace& /*place*/, Deadline /*deadline*/) {
+  return CallKernels{.reason = "kernels of this contract are not recorded"};
+}
+
+/// Each is defined in the contract's folder.
+#define WARPSMITH_CONTRACT(name, slots) const ContractEntry& name##_contract();
+WARPSMITH_CONTRACTS
+#undef WARPSMITH_CONTRACT
+
+const ContractList& all_contracts() {
+#define WARPSMITH_CONTRACT(name, slots) &name##_contract(),
+  static const ContractList all{WARPSMITH_CONTRACTS};
+#undef WARPSMITH_CONTRACT
+  return all;
+}
+
+const ContractEntry* find_contract(std::string_view name, const ContractList& contracts) {
+  const auto found = std::ranges::find(contracts, name, &ContractEntry::name);
+  return found == contracts.end() ? nullptr : *found;
+}
+
+const ContractEntry& contract_named(std::string_view name) {
+  const ContractEntry* found = find_contract(name);
+  assert(found != nullptr && "no contract has this name");
+  return *found;
+}
+
+std::vector<std::string> contract_names() {
+  std::vector<std::string> names;
+  for (const ContractEntry* entry : all_contracts()) names.emplace_back(entry->name);
+  return names;
+}
+
+std::string skill_file(std::string_view contract) {
+  return "sandbox/contract/" + std::string(contract) + "/SKILL.md";
+}
+
+std::string buffer_lines(const TaskSignature& signature) {
+  std::string text;
+  size_t in = 0;
+  size_t out = 0;
+  for (const TensorSpec& tensor : signature.tensors) {
+    const bool is_output = tensor.role == TensorRole::output;
+    text += is_output ? "out[" + std::to_string(out++) : "in[" + std::to_string(in++);
+    text.append("] ").append(tensor.name).append(" ").append(dtype_name(tensor.dtype)) += " [";
+    for (size_t i = 0; i < tensor.shape.size(); ++i) {
+      text += (i == 0 ? "" : ", ") + std::to_string(tensor.shape[i]);
+    }
+    text += "]\n";
+  }
+  text += "dims";
+  for (const int64_t dim : signature.dims) text += ' ' + std::to_string(dim);
+  return text;
+}
+
+std::string tensor_lines(const TaskSignature& signature) {
+  return buffer_lines(signature) + '\n';
 }
 
 }  // namespace warpsmith::sandbox

@@ -1,33 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 // A contract: what a submission consists of, how it is built and started, and what its rules add to
-// a verdict. Each contract is one folder beside this file and one name in the root's
-// CMakeLists.txt.
+// a verdict. Each contract is one folder next to this file and one name in the root's
+// CMakeLists.txt; `all_contracts` lists them.
 //
 // `ContractEntry` says what a contract is on any machine, `Contract` does its work on one slot, and
 // `Candidate` is one submission that compiled.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "runtime/clock.hpp"
 #include "runtime/result.hpp"
+#include "runtime/task.hpp"
+#include "runtime/verdict.hpp"
 #include "sandbox/commit/contestant.hpp"
 #include "sandbox/compile/compiled.hpp"
-#include "sandbox/compile/device_architecture.hpp"
-#include "sandbox/contract/evaluator_options.hpp"
+#include "sandbox/compile/cuda_toolchain.hpp"
 #include "sandbox/contract/library_build.hpp"
 #include "sandbox/device/gpu_access.hpp"
 #include "sandbox/failure/failure.hpp"
-#include "sandbox/failure/own_time.hpp"
+#include "sandbox/failure/time_limits.hpp"
 #include "sandbox/judge/bench.hpp"
+#include "sandbox/judge/decision.hpp"
 #include "sandbox/judge/evaluation.hpp"
 #include "sandbox/profile/profiled_kernel.hpp"
-#include "sandbox/protocol/progress.hpp"
+#include "sandbox/protocol/options.hpp"
 #include "sandbox/protocol/requests.hpp"
 
 namespace warpsmith::sandbox {
@@ -61,20 +65,20 @@ class Candidate {
   /// decision.
   virtual void review(StageFacts& /*stage*/, Decision& /*decision*/) const {}
 
-  /// Whether a pass on a GPU stands only after `review_kernels`.
+  /// Whether a pass on a GPU is final only after `review_kernels`.
   virtual bool reviews_kernels() const { return false; }
   /// Applies the contract's rules to the kernels of one call.
-  virtual void review_kernels(const PartyKernels& /*kernels*/, Verdict& /*verdict*/) const {}
+  virtual void review_kernels(const CallKernels& /*kernels*/, Verdict& /*verdict*/) const {}
 
-  /// The kernels of one call, recorded in a process of its own. The default gives a reason instead.
-  virtual OrFailure<PartyKernels> record(const CandidatePlace& place, Deadline deadline);
+  /// The kernels of one call, recorded in a separate process. The default gives a reason instead.
+  virtual OrFailure<CallKernels> record(const CandidatePlace& place, Deadline deadline);
 };
 
 /// What an evaluation lends to `Contract::build`. All of it outlives the candidate.
 struct BuildContext {
   const EvaluateRequest& request;
-  OwnTime& own;   // counts the compilation and the import, which are the candidate's time
-  Progress tell;  // never empty
+  CandidateTime& own;  // counts the compilation and the import, which are the candidate's time
+  Progress tell;       // never empty
   /// The signature of the request's task. Loads the task if it is not known.
   std::function<OrFailure<const TaskSignature*>(Deadline)> signature;
 };
@@ -83,7 +87,7 @@ struct BuildContext {
 struct Build {
   OrFailed<std::unique_ptr<Candidate>> candidate;
   std::string explanation;                  // the answer to `Request::explain`
-  std::map<std::string, std::string> jail;  // of the compiler; empty where none ran
+  std::map<std::string, std::string> jail;  // of the compiler; empty if none ran
   std::map<std::string, double> phase_ms;   // "compile", "prepare"
 };
 
@@ -103,13 +107,13 @@ class Contract {
   /// Called after a candidate was judged: a process for the next one may warm up meanwhile. Adds
   /// the time that this takes to `phase_ms`, if it is worth recording.
   virtual void make_next_ready(std::map<std::string, double>& /*phase_ms*/) {}
-  /// Waits for what still warms up, so that nothing runs beside a measurement.
-  virtual void rest(Deadline /*deadline*/) {}
+  /// Waits for what still warms up, so that nothing runs during a measurement.
+  virtual void wait_idle(Deadline /*deadline*/) {}
 };
 
 /// The slot that a contract works on; outlives the contract.
 struct ContractSlot {
-  const EvaluatorOptions& options;
+  const SandboxOptions& options;
   const GpuAccess* gpu = nullptr;                   // none: a CPU slot
   std::string architecture = default_architecture;  // for which device code is compiled
 };
@@ -118,15 +122,15 @@ struct ContractSlot {
 enum class RunsOn : uint8_t {
   cpu,
   gpu,
-  task,  // on the device that the task names, else on a GPU where there is one
+  task,  // on the device that the task names, else on a GPU if there is one
 };
 
 /// What a contract is on any machine.
 struct ContractEntry {
   std::string_view name;
-  std::vector<std::string_view> files;    // each tells a folder of this contract from others
+  std::vector<std::string_view> files;    // each identifies a folder of this contract
   std::vector<std::string_view> endings;  // of the name of a solution that is one file
-  std::string_view required_file;   // a solution holds it; empty: `build` names what is missing
+  std::string_view required_file;   // a solution contains it; empty: `build` names what is missing
   std::string_view solution_files;  // what an agent is asked to write
 
   // What an agent reads about a task's tensors: a heading, the lane, lines.
@@ -138,10 +142,41 @@ struct ContractEntry {
   bool explains = false;                  // answers `Request::explain`
   bool staged = false;                    // a candidate is shown a stage, not the bench
   JailKind jail = JailKind::run;          // whose primitives the trust class rests on
-  TrustClass trust = TrustClass::commit;  // where nothing lowers it
+  TrustClass trust = TrustClass::commit;  // if nothing lowers it
   Result<std::unique_ptr<Contract>> (*open)(const ContractSlot&) = nullptr;
   // Null: a solution cannot be exported.
   LibraryBuild (*library_build)() = nullptr;
 };
+
+using ContractList = std::vector<const ContractEntry*>;
+
+/// In the order of WARPSMITH_CONTRACTS (CMakeLists.txt of the root), the first of which is what
+/// `check` falls back to.
+const ContractList& all_contracts();
+
+/// Null if none has that name.
+const ContractEntry* find_contract(std::string_view name,
+                                   const ContractList& contracts = all_contracts());
+
+/// Requires the name of a contract.
+const ContractEntry& contract_named(std::string_view name);
+
+/// In the order of `all_contracts`.
+std::vector<std::string> contract_names();
+
+/// How prompts and task.json name a type: a boolean is `bool` there.
+inline std::string_view dtype_name(Dtype dtype) {
+  return dtype == Dtype::boolean ? "bool" : to_string(dtype);
+}
+
+/// One line per buffer, e.g. `in[1] weight f32 [1024]`, then `dims 256 1024`. No trailing newline.
+std::string buffer_lines(const TaskSignature& signature);
+
+/// The same with a trailing newline: what most contracts show of a task's tensors.
+std::string tensor_lines(const TaskSignature& signature);
+
+/// The path of a contract's SKILL.md, which teaches agents to write for it, below the source
+/// folder.
+std::string skill_file(std::string_view contract);
 
 }  // namespace warpsmith::sandbox

@@ -13,9 +13,10 @@ namespace warpsmith::sandbox {
 struct LibraryBuild {
   std::vector<std::string> compile_flags, link_flags;
   FileSet headers;  // that solutions may include
-  // Where not empty: sources compile without `headers` first, then with them and these.
+  // If not empty: sources compile without `headers` first, then with them and these.
   std::vector<std::string> second_flags;
-  // Where sources of two compilers make one library: what g++ and nvcc get beside `compile_flags`.
+  // If sources of two compilers make one library: what g++ and nvcc get in addition to
+  // `compile_flags`.
   std::vector<std::string> host_flags, cuda_flags;
 };
 

@@ -26,7 +26,7 @@ bool holds(const fs::path& folder, const std::string& library) {
   return false;
 }
 
-/// Library folders of NVIDIA's packages beside an interpreter, then of a toolkit.
+/// Library folders of NVIDIA's packages next to an interpreter, then of a toolkit.
 std::vector<fs::path> library_folders(const std::string& root, const std::string& python) {
   std::vector<fs::path> folders;
   for (const fs::path& package : nvidia_packages(python)) folders.push_back(package / "lib");
@@ -56,7 +56,7 @@ std::vector<std::string> folders_of(std::initializer_list<const char*> libraries
   return found;
 }
 
-/// The folder where the loader finds the driver, and the folder of the file behind its links.
+/// The folder where the loader finds the driver, and the folder of the file that its links lead to.
 Result<std::vector<std::string>> driver_folders() {
   void* library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   link_map* found = nullptr;
@@ -110,19 +110,16 @@ std::vector<std::string> find_profiler_folders(const std::string& root, const st
 }
 
 Result<GpuAccess> find_gpu_access(int index, const std::string& root, const std::string& python) {
-  const auto driver = cuda::Driver::load();
-  if (!driver) return tl::unexpected(driver.error());
-  const auto gpus = driver->gpus();
-  if (!gpus) return tl::unexpected(gpus.error());
-  if (index < 0 || static_cast<size_t>(index) >= gpus->size()) {
+  TRY(const auto driver, cuda::Driver::load());
+  TRY(const auto gpus, driver.gpus());
+  if (index < 0 || static_cast<size_t>(index) >= gpus.size()) {
     return fail(ErrorCode::not_found, "no GPU number " + std::to_string(index));
   }
-  auto folders = driver_folders();
-  if (!folders) return tl::unexpected(std::move(folders.error()));
-  const cuda::Gpu& gpu = (*gpus)[static_cast<size_t>(index)];
+  TRY(auto folders, driver_folders());
+  const cuda::Gpu& gpu = gpus[static_cast<size_t>(index)];
   GpuAccess access{.nodes = {"/dev/nvidiactl"},
-                   .driver_folders = std::move(*folders),
-                   .host_memory_apart = gpu.host_memory_apart};
+                   .driver_folders = std::move(folders),
+                   .host_memory_isolated = gpu.host_memory_isolated};
   access.nodes.push_back(node_of(index, gpu.bus_address));
   access.nodes.insert(access.nodes.end(), {"/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"});
   for (const std::string& node : access.nodes) {

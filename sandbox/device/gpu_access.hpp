@@ -16,11 +16,11 @@ struct GpuAccess {
   std::vector<std::string> driver_folders;    // of libcuda.so.1
   std::vector<std::string> math_folders;      // of cuBLAS and cuDNN; may be empty
   std::vector<std::string> profiler_folders;  // of CUPTI; may be empty
-  std::string counters_library;               // our library for Python; empty: not built
-  bool host_memory_apart = false;  // kernels cannot reach the host's memory, says the driver
+  std::string counters_library;               // the sandbox's library for Python; empty: not built
+  bool host_memory_isolated = false;          // by the driver: kernels cannot reach host memory
 };
 
-/// The access to GPU number `index` in the driver's order. Libraries are searched beside `python`,
+/// The access to GPU number `index` in the driver's order. Libraries are searched next to `python`,
 /// where torch's are, then in the toolkit at `root`, if any. `unsupported` without a driver or a
 /// device node.
 Result<GpuAccess> find_gpu_access(int index, const std::string& root, const std::string& python);

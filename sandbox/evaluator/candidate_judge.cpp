@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/evaluator/candidate_judge.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
-#include "sandbox/evaluator/kernel_review.hpp"
+#include "runtime/median.hpp"
 #include "sandbox/failure/retry_policy.hpp"
 #include "sandbox/jail/jail.hpp"
+#include "sandbox/judge/decision.hpp"
+#include "sandbox/judge/evaluation.hpp"
 #include "sandbox/judge/evidence.hpp"
-#include "sandbox/judge/phase_clock.hpp"
-#include "sandbox/judge/subtracted_time.hpp"
-#include "sandbox/judge/timed_decision.hpp"
+#include "sandbox/profile/baseline_kernels.hpp"
+#include "sandbox/profile/profile.hpp"
 #include "sandbox/reference/ragged.hpp"
 
 namespace warpsmith::sandbox {
@@ -39,8 +41,8 @@ std::optional<StrictResult> both(const std::optional<StrictResult>& shown, const
   return StrictResult{.why = "on other sizes of the task's inputs than those shown"};
 }
 
-/// Without the candidate's own words and numbers, which might tell the sizes: only its class is
-/// said.
+/// Without the candidate's own words and numbers, which might reveal the sizes: only its class is
+/// reported.
 Decision concealed(Decision decision) {
   decision.shape.hidden = true;
   if (decision.outcome == VerdictClass::passed) return decision;
@@ -54,8 +56,8 @@ EvaluateRequest untimed(EvaluateRequest request) {
   return request;
 }
 
-/// That a candidate launches its own kernels alone is a rule which it can evade, so that trust in a
-/// pass under that rule is lowered.
+/// A candidate can evade the rule that it launches only its own kernels, so trust in a pass under
+/// that rule is lowered.
 TrustClass trust_of(const Verdict& verdict, const ContractEntry& entry, const Candidate& candidate,
                     const EvaluationOutcome& outcome) {
   if (outcome.numerics == Numerics::paper) return TrustClass::paper;
@@ -66,7 +68,7 @@ TrustClass trust_of(const Verdict& verdict, const ContractEntry& entry, const Ca
   return entry.trust;
 }
 
-/// False where times are the clock's alone: other work on the core may have spoilt them.
+/// False if times come only from the clock: other work on the core may have spoilt them.
 bool measures_core_time(const EvaluationOutcome& outcome) {
   return !outcome.stage || outcome.stage->on_device;
 }
@@ -79,27 +81,148 @@ void add_hidden(Verdict& verdict, const Decision& decision, const EvaluationOutc
   verdict.device_held_ms = verdict.device_held_ms.value_or(0) + *outcome.device_held_ms;
 }
 
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// The verdict exists already: it waits no longer than this for a profile, and still reaches its
+// caller.
+constexpr seconds profile_patience{60}, answer_reserve{3};
+
+Deadline profile_deadline(Deadline deadline) {
+  const auto left = deadline.left() - answer_reserve;
+  return Deadline::after(std::clamp<milliseconds>(left, milliseconds{0}, profile_patience));
+}
+
+/// The kernels that a right candidate runs on the GPU, next to those of the baselines: for the
+/// contract's rules, and for the request `profile`.
+class KernelReview {
+ public:
+  KernelReview(Slot& slot, TaskCache& tasks, const JudgedCandidate& judged)
+      : slot_(slot), tasks_(tasks), judged_(judged) {}
+
+  /// Whether the slot has a GPU, and the request or the contract wants to see the kernels of what
+  /// passed.
+  bool is_wanted(const Verdict& verdict) const {
+    const bool asked =
+        judged_.request.want == Request::profile || judged_.candidate.reviews_kernels();
+    return slot_.gpu() != nullptr && asked && verdict.correct();
+  }
+
+  /// Records one call of the candidate and of each baseline and adds what that shows to the
+  /// verdict. Requires `is_wanted`. Fails if the device is no longer healthy, or if a rule
+  /// cannot be decided.
+  OrFailure<void> apply(const IngestRecord& record, Verdict& verdict, Deadline deadline) {
+    TRY(auto kernels, record_call(record, verdict, profile_deadline(deadline)));
+    if (judged_.candidate.reviews_kernels()) {
+      const CallKernels& eager = kernels.baselines.eager;
+      if (eager.kernels.empty()) {
+        return fail(ErrorCode::process_failed,
+                    "custom_kernels_only: no kernels can be recorded here: " + eager.reason);
+      }
+      judged_.candidate.review_kernels(kernels.candidate, verdict);
+    }
+    if (judged_.request.want == Request::profile && verdict.correct()) {
+      add_profile(record, std::move(kernels), verdict);
+    }
+    return {};
+  }
+
+ private:
+  /// The kernels of one call of the candidate and of each baseline, or why they are unknown.
+  struct ReviewedKernels {
+    CallKernels candidate;
+    BaselineKernels baselines;
+  };
+
+  OrFailure<ReviewedKernels> record_call(const IngestRecord& record, Verdict& verdict,
+                                         Deadline deadline) {
+    const Task& task = judged_.request.task;
+    const PhaseClock clock(verdict.phase_ms, "profile");
+    slot_.report(task.id + ": profiling");
+    // All processes are warm before the lease, or starting them would show in the recorded times.
+    const auto ready = tasks_.worker_with(judged_.request, record, deadline);
+    const auto warm = judged_.contract.warm_up(deadline);
+    auto held = warm ? OrFailure<std::optional<DeviceLease>>{slot_.lease(deadline)}
+                     : tl::unexpected(warm.error());
+    if (!held && judged_.candidate.reviews_kernels())
+      return tl::unexpected(std::move(held.error()));
+    if (!held) {
+      const std::string& reason = held.error().message;
+      return ReviewedKernels{{.reason = reason}, {{.reason = reason}, {.reason = reason}}};
+    }
+    // The baselines come first: a candidate may take all the time that is left.
+    BaselineKernels baselines = tasks_.baseline_kernels(task, ready, deadline);
+    TRY(auto candidate, candidate_kernels(deadline));
+    if (*held) verdict.device_held_ms = verdict.device_held_ms.value_or(0) + (*held)->held_ms();
+    return ReviewedKernels{std::move(candidate), std::move(baselines)};
+  }
+
+  OrFailure<CallKernels> candidate_kernels(Deadline deadline) {
+    const uint64_t free_before = slot_.gpu()->free_memory();
+    auto recorded = judged_.candidate.record(slot_.place(), deadline);
+    if (recorded) return recorded;
+    TRY_VOID(slot_.gpu()->check_health(free_before, deadline));
+    const bool by_candidate = recorded.error().blame == Blame::candidate;
+    if (judged_.candidate.reviews_kernels() && !by_candidate) return recorded;
+    return CallKernels{.reason = std::move(recorded.error().message)};
+  }
+
+  /// Into feedback and evidence; the class stays.
+  void add_profile(const IngestRecord& record, ReviewedKernels kernels, Verdict& verdict) const {
+    const Profile profile{.candidate = std::move(kernels.candidate),
+                          .eager = std::move(kernels.baselines.eager),
+                          .compiled = std::move(kernels.baselines.compiled),
+                          .self_recorded = judged_.entry.staged,
+                          .limits = slot_.gpu()->device_limits(),
+                          .machine = slot_.machine().limits,
+                          .timed = verdict.shapes.front(),
+                          .call_bytes = record.facts.bytes_moved,
+                          .call_flops = record.facts.flops};
+    verdict.feedback += '\n' + profile_text(profile);
+    verdict.evidence = with_profile(verdict.evidence, profile);
+  }
+
+  Slot& slot_;
+  TaskCache& tasks_;
+  const JudgedCandidate& judged_;
+};
+
 }  // namespace
 
+void BaselineHistory::compare(const std::string& task_key, Timings& timings, int least_blocks) {
+  std::vector<double> eager, compiled;
+  for (const TimedBlock& block : timings.blocks) {
+    eager.push_back(measurable(block.eager_ms));
+    compiled.push_back(measurable(block.compile_ms));
+  }
+  const bool whole = std::ssize(eager) >= least_blocks;
+  if (whole) {
+    eager_.add(task_key, median(eager));
+    compiled_.add(task_key, median(compiled));
+  }
+  timings.eager_scatter = eager_.scatter();
+  timings.compile_scatter = compiled_.scatter();
+  for (FurtherTimed& timed : timings.further) {
+    if (!timed.reason.empty()) continue;
+    Reproducibility& between = further_[timed.which];
+    if (whole) between.add(task_key, median(times_of(timed.which, timings.blocks)));
+    timed.scatter = between.scatter();
+  }
+}
+
 OrFailure<CandidateJudge::ReadySlot> CandidateJudge::ready_for(const Run& run, Deadline deadline) {
-  auto worker = tasks_.worker_with(run.request, run.record, deadline);
-  if (!worker) return tl::unexpected(std::move(worker.error()));
-  ReadySlot ready{.worker = *worker};
-  if (slot_.takes_much(run.record)) {
-    auto held = slot_.lease(deadline);
-    if (!held) return tl::unexpected(std::move(held.error()));
-    ready.lease = std::make_shared<std::optional<DeviceLease>>(std::move(*held));
+  TRY(auto worker, tasks_.worker_with(run.request, run.record, deadline));
+  ReadySlot ready{.worker = worker};
+  if (slot_.needs_exclusive_gpu(run.record)) {
+    TRY(auto held, slot_.lease(deadline));
+    ready.lease = std::make_shared<std::optional<DeviceLease>>(std::move(held));
   }
-  auto bench = slot_.bench_of(run.request.task, run.record, deadline);
-  if (!bench) return tl::unexpected(std::move(bench.error()));
-  ready.bench = *bench;
-  if (auto warm = judged_.contract.warm_up(deadline); !warm) {
-    return tl::unexpected(std::move(warm.error()));
-  }
+  TRY(auto bench, slot_.bench_of(run.request.task, run.record, deadline));
+  ready.bench = bench;
+  TRY_VOID(judged_.contract.warm_up(deadline));
   if (!judged_.entry.staged) return ready;
-  auto stage = slot_.stage();
-  if (!stage) return tl::unexpected(std::move(stage.error()));
-  ready.stage = *stage;
+  TRY(auto stage, slot_.stage());
+  ready.stage = stage;
   return ready;
 }
 
@@ -111,7 +234,6 @@ AcquireLease CandidateJudge::lease_for(const ReadySlot& ready) {
 }
 
 EvaluationJob CandidateJudge::job_of(const Run& run, const ReadySlot& ready) {
-  const EvaluatorOptions& options = slot_.options();
   GpuSlot* const gpu = slot_.gpu();
   const CandidatePlace place{*ready.bench, ready.stage};
   Candidate& candidate = run.candidate;
@@ -121,19 +243,16 @@ EvaluationJob CandidateJudge::job_of(const Run& run, const ReadySlot& ready) {
       .bench = *ready.bench,
       .seed = run.seed,
       .worker = *ready.worker,
+      .settings = slot_.options().settings,
       .start_candidate = [&candidate, place](Deadline by) { return candidate.start(place, by); },
       .lease = lease_for(ready),
       .check_device = slot_.device_check(),
       .on_device = gpu != nullptr,
       .stage = ready.stage,
-      .call_timeout = options.call_timeout,
-      .verified_sets = options.verified_sets,
-      .timed_blocks = options.timed_blocks,
       .timed = is_timed(run.request),
       .further = &tasks_.further_of(run.request.task, run.record),
       .own = &judged_.own,
-      .contents_before = first_contents[static_cast<size_t>(run.part)],
-      .numerics = options.numerics};
+      .contents_before = first_contents[static_cast<size_t>(run.part)]};
   if (run.part != Part::shown) {
     job.keep_candidate = [&candidate](Contestant running, Deadline by) {
       candidate.keep(std::move(running), by);
@@ -155,22 +274,22 @@ OrFailure<EvaluationOutcome> CandidateJudge::attempt(const Run& run, Deadline de
     ready = ready_for(run, deadline);
   }
   if (!ready) return tl::unexpected(std::move(ready.error()));
-  slot_.tell(run.request.task.id +
-             (is_timed(run.request) ? ": verifying and timing" : ": verifying"));
+  slot_.report(run.request.task.id +
+               (is_timed(run.request) ? ": verifying and timing" : ": verifying"));
   auto outcome = run_evaluation(job_of(run, *ready), deadline);
   if (outcome) outcome->phase_ms.merge(phases);
   return outcome;
 }
 
 Decision CandidateJudge::decide_on(const Run& run, EvaluationOutcome& outcome) {
-  const EvaluatorOptions& options = slot_.options();
+  const SandboxSettings& settings = slot_.options().settings;
   if (auto& timings = outcome.measured.timings) {
-    baselines_.compare(task_key(run.request.task), *timings, options.timed_blocks);
+    baselines_.compare(task_key(run.request.task), *timings,
+                       static_cast<int>(settings.timed_blocks));
   }
   RandomStream random(run.seed.seed, "bootstrap");
-  Decision decision = decide(outcome.measured, run.record.facts,
-                             wanted_sets(options.numerics, options.verified_sets), random);
-  if (options.numerics == Numerics::paper) {
+  Decision decision = decide(outcome.measured, run.record.facts, wanted_sets(settings), random);
+  if (settings.numerics == Numerics::paper) {
     const std::string& why = run.record.strict_refusal;
     decision.strict = why.empty() ? strict_result(outcome.measured)
                                   : StrictResult{.why = "cannot judge this task: " + why};
@@ -186,10 +305,9 @@ OrFailure<std::optional<CandidateJudge::HiddenResult>> CandidateJudge::verify_hi
     const SecretSeed& seed, Deadline deadline) {
   auto ragged = ragged_task(judged_.request.task);
   if (!ragged) return std::nullopt;
-  auto record = tasks_.ragged_record_of(*ragged, deadline);
-  if (!record) return tl::unexpected(std::move(record.error()));
+  TRY(auto record, tasks_.ragged_record_of(*ragged, deadline));
   HiddenResult result;
-  auto candidate = judged_.candidate.for_sizes(*ragged, (*record)->facts.signature);
+  auto candidate = judged_.candidate.for_sizes(*ragged, record->facts.signature);
   if (!candidate) {
     result.decision.outcome = candidate.error().failure.value_or(VerdictClass::compile_error);
     result.decision = concealed(std::move(result.decision));
@@ -197,18 +315,16 @@ OrFailure<std::optional<CandidateJudge::HiddenResult>> CandidateJudge::verify_hi
   }
   EvaluateRequest request = untimed(judged_.request);
   request.task = std::move(*ragged);
-  const Run run{request, **record, **candidate, seed, Part::hidden};
-  auto outcome = attempt(run, deadline);
-  if (!outcome) return tl::unexpected(std::move(outcome.error()));
-  result.outcome = std::move(*outcome);
+  const Run run{request, *record, **candidate, seed, Part::hidden};
+  TRY(auto outcome, attempt(run, deadline));
+  result.outcome = std::move(outcome);
   result.decision = concealed(decide_on(run, result.outcome));
   return result;
 }
 
 OrFailure<CandidateJudge::Trial> CandidateJudge::try_shown(const Run& run, Deadline deadline) {
-  auto outcome = attempt(run, deadline);
-  if (!outcome) return tl::unexpected(std::move(outcome.error()));
-  Trial trial{.shown = std::move(*outcome)};
+  TRY(auto outcome, attempt(run, deadline));
+  Trial trial{.shown = std::move(outcome)};
   const PhaseClock clock(trial.shown.phase_ms, "decision");
   trial.decision = decide_on(run, trial.shown);
   return trial;
@@ -226,20 +342,18 @@ OrFailure<CandidateJudge::Trial> CandidateJudge::try_first(const IngestRecord& r
 OrFailure<CandidateJudge::Trial> CandidateJudge::try_once(const IngestRecord& record,
                                                           const SecretSeed& seed,
                                                           Deadline deadline) {
-  auto hidden = verify_hidden(seed, deadline);
-  if (!hidden) return tl::unexpected(std::move(hidden.error()));
-  const bool wrong_when_hidden = *hidden && (*hidden)->decision.outcome != VerdictClass::passed;
+  TRY(auto hidden, verify_hidden(seed, deadline));
+  const bool wrong_when_hidden = hidden && hidden->decision.outcome != VerdictClass::passed;
   OrFailure<Trial> trial = Trial{};
   if (is_timed(judged_.request) && !wrong_when_hidden) {
-    const auto compiled = tasks_.has_compiled(judged_.request.task, deadline);
-    if (!compiled) return tl::unexpected(compiled.error());
-    if (!*compiled) trial = try_first(record, seed, deadline);
+    TRY(const auto compiled, tasks_.has_compiled(judged_.request.task, deadline));
+    if (!compiled) trial = try_first(record, seed, deadline);
   }
   if (trial && !trial->ends_here) {
     const EvaluateRequest request = wrong_when_hidden ? untimed(judged_.request) : judged_.request;
     trial = try_shown({request, record, judged_.candidate, seed}, deadline);
   }
-  if (trial) trial->hidden = std::move(*hidden);
+  if (trial) trial->hidden = std::move(hidden);
   return trial;
 }
 
@@ -257,7 +371,7 @@ OrFailure<Verdict> CandidateJudge::conclude(Verdict verdict, Trial trial, const 
   const Decision& decisive = only_hidden ? trial.hidden->decision : trial.decision;
   verdict.outcome = decisive.outcome;
   verdict.feedback = decisive.feedback;
-  if (slot_.options().numerics == Numerics::paper) {
+  if (slot_.options().settings.numerics == Numerics::paper) {
     if (verdict.correct()) {
       verdict.strict =
           both(trial.decision.strict, trial.hidden ? &trial.hidden->decision : nullptr);
@@ -274,22 +388,19 @@ OrFailure<Verdict> CandidateJudge::conclude(Verdict verdict, Trial trial, const 
                                    trial.hidden ? &trial.hidden->outcome : nullptr);
   KernelReview review(slot_, tasks_, judged_);
   if (review.is_wanted(verdict)) {
-    auto reviewed = review.apply(run.record, verdict, deadline);
-    if (!reviewed) return tl::unexpected(std::move(reviewed.error()));
+    TRY_VOID(review.apply(run.record, verdict, deadline));
   }
   return verdict;
 }
 
 OrFailure<Verdict> CandidateJudge::judge(Verdict verdict, Deadline deadline) {
   const Task& task = judged_.request.task;
-  auto record = tasks_.record_of(task, deadline);
-  if (!record) return tl::unexpected(std::move(record.error()));
-  const FurtherBaselines& wanted = tasks_.further_of(task, **record);
+  TRY(auto record, tasks_.record_of(task, deadline));
+  const FurtherBaselines& wanted = tasks_.further_of(task, *record);
   RetryPolicy policy(wanted.left().size());
   while (true) {
-    const auto seed = draw_seed();
-    if (!seed) return tl::unexpected(seed.error());
-    auto trial = try_once(**record, *seed, deadline);
+    TRY(const auto seed, draw_seed());
+    auto trial = try_once(*record, seed, deadline);
     if (trial) {
       for (const auto& [name, ms] : trial->shown.phase_ms) verdict.phase_ms[name] += ms;
     }
@@ -301,7 +412,7 @@ OrFailure<Verdict> CandidateJudge::judge(Verdict verdict, Deadline deadline) {
                              .time_left = !deadline.passed(),
                              .baselines = wanted.left().size(),
                              .noise = unstable && !is_candidate_unstable(trial->decision)};
-      if (policy.after(failed) == Next::retry) continue;
+      if (policy.after(failed) == RetryDecision::retry) continue;
     }
     if (!trial) return tl::unexpected(named(std::move(trial.error()), task));
     if (unstable && !settles(*trial)) {
@@ -309,7 +420,7 @@ OrFailure<Verdict> CandidateJudge::judge(Verdict verdict, Deadline deadline) {
       verdict.feedback = std::move(trial->decision.feedback);
       return verdict;
     }
-    const Run run{judged_.request, **record, judged_.candidate, *seed};
+    const Run run{judged_.request, *record, judged_.candidate, seed};
     return conclude(std::move(verdict), std::move(*trial), run, deadline);
   }
 }

@@ -1,20 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// One evaluation of a candidate that was built: attempts, the decision, the verdict.
+// Judges a candidate that was built: evaluations on hidden and shown sizes, retries, the verdict.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <optional>
+#include <string>
 
 #include "sandbox/contract/contract.hpp"
-#include "sandbox/evaluator/baseline_history.hpp"
 #include "sandbox/evaluator/slot.hpp"
-#include "sandbox/evaluator/task_knowledge.hpp"
+#include "sandbox/evaluator/task_cache.hpp"
+#include "sandbox/judge/decision.hpp"
+#include "sandbox/timing/speedup.hpp"
 
 namespace warpsmith::sandbox {
 
+/// How far the baselines' times move between the evaluations of one slot.
+class BaselineHistory {
+ public:
+  /// Sets the scatter of each baseline in `timings`. They join the history, too, unless they hold
+  /// fewer than `least_blocks`: the median of a timing that ended early means little.
+  void compare(const std::string& task_key, Timings& timings, int least_blocks);
+
+ private:
+  Reproducibility eager_, compiled_;
+  std::map<Baseline, Reproducibility> further_;
+};
+
 /// What a slot keeps from evaluation to evaluation.
-struct SlotMemory {
+struct SlotState {
   Slot& slot;
-  TaskKnowledge& tasks;
+  TaskCache& tasks;
   BaselineHistory& baselines;
 };
 
@@ -24,20 +40,20 @@ struct JudgedCandidate {
   const ContractEntry& entry;
   Contract& contract;
   Candidate& candidate;
-  OwnTime& own;
+  CandidateTime& own;
 };
 
 class CandidateJudge {
  public:
-  CandidateJudge(const SlotMemory& memory, const JudgedCandidate& judged)
+  CandidateJudge(const SlotState& memory, const JudgedCandidate& judged)
       : slot_(memory.slot), tasks_(memory.tasks), baselines_(memory.baselines), judged_(judged) {}
 
-  /// Completes `verdict`. Its class is `unstable_timing` where the times decide nothing.
+  /// Completes `verdict`. Its class is `unstable_timing` if the times decide nothing.
   OrFailure<Verdict> judge(Verdict verdict, Deadline deadline);
 
  private:
-  /// The parts of a trial. Hidden sizes come first. Before baselines must be compiled, the sizes
-  /// shown are verified alone: that takes seconds which a wrong candidate need not wait for.
+  /// The parts of a trial. Hidden sizes come first. If baselines must still be compiled, the sizes
+  /// shown are verified first: compiling takes seconds, which a wrong candidate need not wait for.
   enum class Part : uint8_t { shown, hidden, first };
 
   /// One run over a bench. All of it outlives the run.
@@ -58,10 +74,10 @@ class CandidateJudge {
   /// How a candidate did on the task's hidden sizes.
   struct HiddenResult {
     Decision decision;
-    EvaluationOutcome outcome;  // empty where the candidate could not be built for them
+    EvaluationOutcome outcome;  // empty if the candidate could not be built for them
   };
 
-  /// Hidden sizes, where the task names any, then those shown. A candidate that is wrong on the
+  /// Hidden sizes, if the task names any, then those shown. A candidate that is wrong on the
   /// former is not timed on the latter.
   struct Trial {
     std::optional<HiddenResult> hidden;
@@ -80,19 +96,19 @@ class CandidateJudge {
   /// Refers to both arguments.
   EvaluationJob job_of(const Run& run, const ReadySlot& ready);
   OrFailure<EvaluationOutcome> attempt(const Run& run, Deadline deadline);
-  /// Empty where the task names no hidden sizes.
+  /// Empty if the task names no hidden sizes.
   OrFailure<std::optional<HiddenResult>> verify_hidden(const SecretSeed& seed, Deadline deadline);
   OrFailure<Trial> try_shown(const Run& run, Deadline deadline);
   /// Verifies the sizes shown, before the baselines are compiled.
   OrFailure<Trial> try_first(const IngestRecord& record, const SecretSeed& seed, Deadline deadline);
   OrFailure<Trial> try_once(const IngestRecord& record, const SecretSeed& seed, Deadline deadline);
   Decision decide_on(const Run& run, EvaluationOutcome& outcome);
-  /// Accepts times that stay unstable by the candidate's own doing; else nothing is decided.
+  /// Accepts times that stay unstable because of the candidate itself; otherwise decides nothing.
   bool settles(Trial& trial) const;
   OrFailure<Verdict> conclude(Verdict verdict, Trial trial, const Run& run, Deadline deadline);
 
   Slot& slot_;
-  TaskKnowledge& tasks_;
+  TaskCache& tasks_;
   BaselineHistory& baselines_;
   const JudgedCandidate& judged_;
 };

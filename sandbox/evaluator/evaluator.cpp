@@ -2,8 +2,8 @@
 // Routes a submission to its contract, which builds it, and to the judge.
 #include "sandbox/evaluator/evaluator.hpp"
 
+#include "runtime/submission.hpp"
 #include "sandbox/evaluator/candidate_judge.hpp"
-#include "sandbox/workspace/source_hash.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -29,7 +29,7 @@ struct Evaluator::State {
   };
 
   std::unique_ptr<Slot> slot;
-  TaskKnowledge tasks{*slot};
+  TaskCache tasks{*slot};
   BaselineHistory baselines;
   std::map<std::string_view, OpenContract> contracts;
 
@@ -41,13 +41,12 @@ struct Evaluator::State {
     return core ? std::optional<CorePin>(std::in_place, *core) : std::optional<CorePin>();
   }
   /// Called first in each call: bounds the memory, and waits until the slot is quiet.
-  void begin(const Progress& progress, Deadline deadline) {
-    slot->report_to(progress);
-    tasks.make_room();
-    for (auto& [name, open] : contracts) open.contract->rest(deadline);
+  void begin(Deadline deadline) {
+    tasks.evict_full_maps();
+    for (auto& [name, open] : contracts) open.contract->wait_idle(deadline);
   }
 
-  OrFailure<Verdict> evaluate(const EvaluateRequest& request, Verdict verdict, OwnTime& own,
+  OrFailure<Verdict> evaluate(const EvaluateRequest& request, Verdict verdict, CandidateTime& own,
                               Deadline deadline);
 };
 
@@ -56,20 +55,18 @@ Evaluator::Evaluator(Evaluator&&) noexcept = default;
 Evaluator& Evaluator::operator=(Evaluator&&) noexcept = default;
 Evaluator::~Evaluator() = default;
 
-Result<Evaluator> Evaluator::open(EvaluatorOptions options, const ContractList& contracts) {
-  auto slot = Slot::open(std::move(options));
-  if (!slot) return tl::unexpected(std::move(slot.error()));
-  auto state = std::make_unique<State>(std::move(*slot));
+Result<Evaluator> Evaluator::open(SandboxOptions options, const ContractList& contracts) {
+  TRY(auto slot, Slot::open(std::move(options)));
+  auto state = std::make_unique<State>(std::move(slot));
   for (const ContractEntry* entry : contracts) {
-    auto opened = entry->open(state->slot->for_contracts());
-    if (!opened) return tl::unexpected(std::move(opened.error()));
-    state->contracts.emplace(entry->name, State::OpenContract{*entry, std::move(*opened)});
+    TRY(auto opened, entry->open(state->slot->for_contracts()));
+    state->contracts.emplace(entry->name, State::OpenContract{*entry, std::move(opened)});
   }
   return Evaluator{std::move(state)};
 }
 
 OrFailure<Verdict> Evaluator::State::evaluate(const EvaluateRequest& request, Verdict verdict,
-                                              OwnTime& own, Deadline deadline) {
+                                              CandidateTime& own, Deadline deadline) {
   const auto found = contracts.find(verdict.contract);
   if (found == contracts.end()) {
     return fail(ErrorCode::unsupported, "no such contract here: " + verdict.contract);
@@ -79,26 +76,25 @@ OrFailure<Verdict> Evaluator::State::evaluate(const EvaluateRequest& request, Ve
     return fail(ErrorCode::unsupported, "contract " + verdict.contract + " has no plan to explain");
   }
   if (runs(request.want)) {  // it imports torch while the submission compiles
-    if (auto begun = slot->begin_worker(); !begun) return tl::unexpected(std::move(begun.error()));
+    TRY_VOID(slot->begin_worker());
   }
   const BuildContext context{
       .request = request,
       .own = own,
-      .tell = [this](const std::string& what) { slot->tell(what); },
+      .tell = [this](const std::string& what) { slot->report(what); },
       .signature = [&](Deadline by) { return tasks.signature_of(request.task, by); }};
-  auto build = contract->build(context, deadline);
-  if (!build) return tl::unexpected(std::move(build.error()));
-  verdict.jail = std::move(build->jail);
-  verdict.phase_ms = std::move(build->phase_ms);
-  if (!build->candidate) {
-    const Compiled& failed = build->candidate.error();
+  TRY(auto build, contract->build(context, deadline));
+  verdict.jail = std::move(build.jail);
+  verdict.phase_ms = std::move(build.phase_ms);
+  if (!build.candidate) {
+    const Compiled& failed = build.candidate.error();
     return failing(std::move(verdict), *failed.failure, failed.text);
   }
   if (request.want == Request::compile) return passing(std::move(verdict), "compiled");
   if (request.want == Request::explain) {
-    return passing(std::move(verdict), std::move(build->explanation));
+    return passing(std::move(verdict), std::move(build.explanation));
   }
-  const JudgedCandidate candidate{request, entry, *contract, **build->candidate, own};
+  const JudgedCandidate candidate{request, entry, *contract, **build.candidate, own};
   auto judged =
       CandidateJudge({*slot, tasks, baselines}, candidate).judge(std::move(verdict), deadline);
   std::map<std::string, double> phases;
@@ -107,16 +103,19 @@ OrFailure<Verdict> Evaluator::State::evaluate(const EvaluateRequest& request, Ve
   return judged;
 }
 
-Judgement Evaluator::evaluate(const EvaluateRequest& request, Deadline deadline,
-                              const Progress& progress) {
-  OwnTime own(deadline, state_->slot->options().call_timeout);
+void Evaluator::on_progress(Progress progress) {
+  state_->slot->set_progress(std::move(progress));
+}
+
+Judgement Evaluator::evaluate(const EvaluateRequest& request, Deadline deadline) {
+  CandidateTime own(deadline, state_->slot->options().settings.call_timeout);
   const auto pin = state_->pin();
-  state_->begin(progress, deadline);
+  state_->begin(deadline);
   Verdict verdict{.contract = request.submission.contract,
                   .submission_hash = source_hash(request.submission.files)};
-  state_->slot->tell(request.task.id + ": compiling");
+  state_->slot->report(request.task.id + ": compiling");
   auto judged = state_->evaluate(request, verdict, own, deadline);
-  state_->slot->leave_room();
+  state_->slot->release_large_bench();
   if (!judged && judged.error().blame == Blame::deadline && own.caused_timeout()) {
     return failing(std::move(verdict), VerdictClass::timeout, own.text());
   }
@@ -127,11 +126,11 @@ Judgement Evaluator::evaluate(const EvaluateRequest& request, Deadline deadline,
   return std::move(*judged);
 }
 
-Result<TaskFacts> Evaluator::ingest(const Task& task, Deadline deadline, const Progress& progress) {
+Result<TaskFacts> Evaluator::ingest(const Task& task, Deadline deadline) {
   const auto pin = state_->pin();
-  state_->begin(progress, deadline);
+  state_->begin(deadline);
   auto record = state_->tasks.record_of(task, deadline);
-  state_->slot->leave_room();
+  state_->slot->release_large_bench();
   if (!record) return tl::unexpected(error_of(std::move(record.error())));
   return (*record)->facts;
 }

@@ -7,31 +7,25 @@
 #include "runtime/clock.hpp"
 #include "runtime/result.hpp"
 #include "runtime/verdict.hpp"
-#include "sandbox/contract/evaluator_options.hpp"
-#include "sandbox/contract/registry.hpp"
-#include "sandbox/protocol/progress.hpp"
-#include "sandbox/protocol/requests.hpp"
+#include "sandbox/contract/contract.hpp"
+#include "sandbox/protocol/backend.hpp"
 
 namespace warpsmith::sandbox {
 
 /// Owns one slot with its reference worker, and each contract's compilers. Calls come from one
 /// thread, the one that lives longest (jails end with the thread that started them). Faults of a
 /// task, a candidate or a child process never throw.
-class Evaluator {
+class Evaluator : public Backend {
  public:
-  static Result<Evaluator> open(EvaluatorOptions options,
+  static Result<Evaluator> open(SandboxOptions options,
                                 const ContractList& contracts = all_contracts());
   Evaluator(Evaluator&&) noexcept;
   Evaluator& operator=(Evaluator&&) noexcept;
-  ~Evaluator();
+  ~Evaluator() override;
 
-  /// A verdict, or a failure that is not the candidate's. Ingests the task first if need be.
-  Judgement evaluate(const EvaluateRequest& request, Deadline deadline,
-                     const Progress& progress = {});
-
-  /// What is known about a task on this machine and stack: measured on the first call, then read
-  /// from disk. `invalid_argument`, with the reason, for a refused task.
-  Result<TaskFacts> ingest(const Task& task, Deadline deadline, const Progress& progress = {});
+  Judgement evaluate(const EvaluateRequest& request, Deadline deadline) override;
+  Result<TaskFacts> ingest(const Task& task, Deadline deadline) override;
+  void on_progress(Progress progress) override;
 
  private:
   struct State;

@@ -3,9 +3,28 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
+
+#include "runtime/cuda/nvml.hpp"
+#include "runtime/log.hpp"
+#include "sandbox/compile/cuda_toolchain.hpp"
+#include "sandbox/judge/device_memory.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr uint64_t much_share = 4;     // of the memory: such tasks are evaluated one at a time
+constexpr seconds memory_patience{2};  // for the driver to free a killed process's memory
+
+Machine identity_of(const cuda::Gpu& gpu, int cuda_version) {
+  return {.name = gpu.name + ", driver for CUDA " + cuda::version_text(cuda_version),
+          .cores = gpu.multiprocessors,
+          .cache_mbytes = static_cast<double>(gpu.l2_bytes) / (1 << 20),
+          .limits = {}};
+}
 
 constexpr std::chrono::seconds worker_start_patience{120};  // importing torch on a loaded machine
 
@@ -19,31 +38,114 @@ constexpr uint64_t most_idle = 2ULL << 30U;
 constexpr std::chrono::seconds room_patience{30};
 constexpr std::chrono::milliseconds room_look{50};
 
-/// The core must be ours to run on, and to take turns on with the slots of other runs.
+/// This process must be allowed to run on the core, and to take turns on it with the slots of other
+/// runs.
 Result<void> check_core(int core) {
   if (!CorePin(core).in_force()) {
-    return fail(ErrorCode::unsupported,
-                "core " + std::to_string(core) + " is not ours to use (sandbox.first_core)");
+    return fail(
+        ErrorCode::unsupported,
+        "core " + std::to_string(core) + " is not available to this process (sandbox.first_core)");
   }
-  const auto turns = open_lease(machine_leases, core_device(core));
+  const auto turns = open_lease(default_lease_folder, core_device(core));
   return turns ? Result<void>{} : tl::unexpected(turns.error());
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Slot>> Slot::open(EvaluatorOptions options) {
+GpuSlot::GpuSlot(std::shared_ptr<GpuVerifier> verifier, Machine machine, GpuAccess access,
+                 std::string lease_folder)
+    : verifier_(std::move(verifier)),
+      machine_(std::move(machine)),
+      access_(std::move(access)),
+      lease_folder_(std::move(lease_folder)) {
+  auto clocks = cuda::open_clocks(verifier_->facts().bus_address);
+  if (clocks) {
+    clocks_ = std::move(*clocks);
+  } else {
+    no_clocks_ = std::move(clocks.error().message);
+  }
+}
+
+Result<std::unique_ptr<GpuSlot>> GpuSlot::open(const GpuSlotOptions& options) {
+  TRY(auto access, find_gpu_access(options.gpu, built_with_toolkit(), options.python));
+  TRY(auto verifier, GpuVerifier::open(options.gpu));
+  TRY(const auto driver, cuda::Driver::load());
+  Machine machine =
+      known_machine(options.cache_folder, identity_of(verifier->facts(), driver.cuda_version()),
+                    [&] { return verifier->measure_limits(); });
+  std::unique_ptr<GpuSlot> slot(new GpuSlot(std::move(verifier), std::move(machine),
+                                            std::move(access), options.lease_folder));
+  TRY_VOID(slot->open_lease());
+  return slot;
+}
+
+std::string GpuSlot::architecture() const {
+  const cuda::Gpu& gpu = verifier_->facts();
+  return architecture_of(gpu.capability_major, gpu.capability_minor);
+}
+
+Result<DeviceLease> GpuSlot::lease(Deadline deadline) const {
+  return DeviceLease::acquire(lease_folder_, gpu_device(verifier_->facts()), deadline);
+}
+
+Result<UniqueFd> GpuSlot::open_lease() const {
+  return warpsmith::open_lease(lease_folder_, gpu_device(verifier_->facts()));
+}
+
+Result<std::unique_ptr<Bench>> GpuSlot::make_bench(const TaskSignature& signature,
+                                                   uint64_t worker_bytes) {
+  TRY(auto made, GpuBench::create(verifier_, signature, memory_, worker_bytes));
+  return made;
+}
+
+bool GpuSlot::needs_exclusive_gpu(const TaskSignature& signature, uint64_t worker_bytes) const {
+  const BufferLayout one = make_layout(signature, 1, gpu_alignment);
+  const uint64_t needed = total_of(gpu_region_bytes(signature, one)) + worker_bytes;
+  return needed > static_cast<uint64_t>(verifier_->facts().memory_bytes) / much_share;
+}
+
+void GpuSlot::release_large_memory() {
+  memory_.release_large();
+}
+
+Result<void> GpuSlot::check_health(uint64_t free_before, Deadline deadline) {
+  if (!verifier_->computes_right()) {
+    return fail(ErrorCode::process_failed,
+                "the GPU no longer computes correctly: " + verifier_->facts().name);
+  }
+  return check_memory(free_before, deadline);
+}
+
+Result<void> GpuSlot::check_memory(uint64_t free_before, Deadline deadline) const {
+  const auto loss = [&] { return memory_loss(free_before, verifier_->free_memory()); };
+  const Deadline patience =
+      Deadline::after(std::min<milliseconds>(memory_patience, deadline.left()));
+  while (loss() == MemoryLoss::crippling && !patience.passed()) {
+    std::this_thread::sleep_for(milliseconds{10});
+  }
+  const MemoryLoss last = loss();
+  if (last == MemoryLoss::none) return {};
+  std::string what = "device memory after a candidate that ended badly: " +
+                     std::to_string(verifier_->free_memory()) + " bytes free, " +
+                     std::to_string(free_before) + " before it";
+  if (last == MemoryLoss::crippling) return fail(ErrorCode::process_failed, std::move(what));
+  log::warn(what + "; other processes took it, or it did not come back");
+  return {};
+}
+
+Result<std::unique_ptr<Slot>> Slot::open(SandboxOptions options) {
+  TRY(auto further, further_baselines_named(options.baselines));
   if (options.core) {
-    if (auto usable = check_core(*options.core); !usable) return tl::unexpected(usable.error());
+    TRY_VOID(check_core(*options.core));
   }
   std::unique_ptr<GpuSlot> gpu;
   if (options.gpu) {
-    auto opened = GpuSlot::open(
-        {.gpu = *options.gpu, .python = options.python, .cache_folder = options.cache_folder});
-    if (!opened) return tl::unexpected(std::move(opened.error()));
-    gpu = std::move(*opened);
+    TRY(auto opened,
+        GpuSlot::open(
+            {.gpu = *options.gpu, .python = options.python, .cache_folder = options.cache_dir}));
+    gpu = std::move(opened);
   }
-  Machine machine = gpu ? gpu->machine() : known_machine(options.cache_folder);
-  return std::unique_ptr<Slot>(new Slot(std::move(options), std::move(gpu), std::move(machine)));
+  return std::unique_ptr<Slot>(new Slot(std::move(options), std::move(further), std::move(gpu)));
 }
 
 ContractSlot Slot::for_contracts() const {
@@ -54,34 +156,31 @@ ContractSlot Slot::for_contracts() const {
   return seen;
 }
 
-void Slot::tell(const std::string& what) {
-  last_told_ = what;
+void Slot::report(const std::string& what) {
+  last_report_ = what;
   if (progress_) progress_(what);
 }
 
 Result<void> Slot::begin_worker() {
   if (worker_ && worker_->alive()) return {};
   worker_.reset();
-  const auto turns = gpu_ ? gpu_->open_lease() : UniqueFd{};
-  if (!turns) return tl::unexpected(turns.error());
+  TRY(const auto turns, gpu_ ? gpu_->open_lease() : UniqueFd{});
   WorkerOptions wanted{.python = options_.python,
-                       .folder = options_.worker_folder,
-                       .cache_folder = options_.cache_folder,
+                       .cache_folder = options_.cache_dir,
                        .core = options_.core,
-                       .compile_cores = options_.compile_cores};
+                       .compile_cores = options_.cores};
   if (gpu_) {
     wanted.gpu = gpu_->access();
-    wanted.turns = turns->get();
+    wanted.turns = turns.get();
   }
-  auto begun = ReferenceWorker::begin(wanted);
-  if (!begun) return tl::unexpected(begun.error());
-  worker_.emplace(std::move(*begun));
-  tell("starting the reference worker");
+  TRY(auto begun, ReferenceWorker::begin(wanted));
+  worker_.emplace(std::move(begun));
+  report("starting the reference worker");
   return {};
 }
 
 OrFailure<ReferenceWorker*> Slot::ready_worker(Deadline deadline) {
-  if (auto begun = begin_worker(); !begun) return tl::unexpected(std::move(begun.error()));
+  TRY_VOID(begin_worker());
   if (auto ready = worker_->ready({Blame::machine, worker_start_patience, deadline}); !ready) {
     worker_.reset();
     return tl::unexpected(std::move(ready.error()));
@@ -92,13 +191,12 @@ OrFailure<ReferenceWorker*> Slot::ready_worker(Deadline deadline) {
 Result<std::unique_ptr<Bench>> Slot::make_bench(const TaskSignature& signature,
                                                 uint64_t worker_bytes) {
   if (gpu_) return gpu_->make_bench(signature, worker_bytes);
-  auto made = HostBench::create(signature, bench_memory_);
-  if (!made) return tl::unexpected(made.error());
-  return std::move(*made);
+  TRY(auto made, HostBench::create(signature, bench_memory_));
+  return made;
 }
 
 Result<Bench*> Slot::bench_of(const Task& task, const IngestRecord& record, Deadline deadline) {
-  make_room_for(task);
+  drop_bench_of_other_task(task);
   if (bench_) return bench_.get();
   const Deadline patience =
       Deadline::after(std::min<std::chrono::milliseconds>(room_patience, deadline.left()));
@@ -115,18 +213,17 @@ Result<Bench*> Slot::bench_of(const Task& task, const IngestRecord& record, Dead
 
 Result<CandidateStage*> Slot::stage() {
   if (!stage_) {
-    auto made = bench_->make_stage();
-    if (!made) return tl::unexpected(std::move(made.error()));
-    stage_ = std::move(*made);
+    TRY(auto made, bench_->make_stage());
+    stage_ = std::move(made);
   }
   return stage_.get();
 }
 
-void Slot::make_room_for(const Task& task) {
+void Slot::drop_bench_of_other_task(const Task& task) {
   if (bench_key_ != task_key(task)) drop_bench();
 }
 
-void Slot::leave_room() {
+void Slot::release_large_bench() {
   if (!gpu_ || gpu_->bench_memory() <= most_idle) return;
   drop_bench();
   gpu_->release_memory();
@@ -141,29 +238,28 @@ void Slot::drop_bench() {
 
 Result<std::optional<DeviceLease>> Slot::lease(Deadline deadline) {
   if (!gpu_ && !options_.core) return std::nullopt;
-  auto held = lease_of(shared_device(), deadline);
-  if (!held) return tl::unexpected(std::move(held.error()));
-  return std::optional<DeviceLease>{std::move(*held)};
+  TRY(auto held, lease_of(shared_device(), deadline));
+  return std::optional<DeviceLease>{std::move(held)};
 }
 
 Slot::Shared Slot::shared_device() const {
   if (gpu_) {
-    return {"GPU " + std::to_string(*options_.gpu) + ", which others have", usual_turn,
+    return {"GPU " + std::to_string(*options_.gpu) + ", in use by others", usual_turn,
             [slot = gpu_.get()](Deadline by) { return slot->lease(by); }};
   }
   const std::string core = core_device(*options_.core);
-  return {"core " + std::to_string(*options_.core) + ", which another run has",
+  return {"core " + std::to_string(*options_.core) + ", in use by another run",
           {},
-          [core](Deadline by) { return DeviceLease::acquire(machine_leases, core, by); }};
+          [core](Deadline by) { return DeviceLease::acquire(default_lease_folder, core, by); }};
 }
 
 Result<DeviceLease> Slot::lease_of(const Shared& device, Deadline deadline) {
   auto held = device.acquire(Deadline::after(std::min(device.silence, deadline.left())));
   if (held || held.error().code != ErrorCode::timeout) return held;
-  const std::string before = last_told_;
-  tell("waiting for " + device.name);
+  const std::string before = last_report_;
+  report("waiting for " + device.name);
   held = device.acquire(deadline);
-  if (held) tell(before);
+  if (held) report(before);
   return held;
 }
 

@@ -46,4 +46,10 @@ Error error_of(Failure failure) {
   return {refused ? ErrorCode::invalid_argument : failure.code, std::move(failure.message)};
 }
 
+Failure failure_of(const Fault& fault, const std::string& place) {
+  const bool cut = fault.outcome == VerdictClass::timeout;
+  return {fault.blame, cut ? ErrorCode::timeout : ErrorCode::infrastructure,
+          place + ": " + fault.detail};
+}
+
 }  // namespace warpsmith::sandbox

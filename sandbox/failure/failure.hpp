@@ -1,15 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Failures of judging, each with its blame.
+// Failures of judging, each with its cause, and faults of the processes that the judge runs. Pure.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "runtime/result.hpp"
 #include "runtime/task.hpp"
 #include "runtime/verdict.hpp"
-#include "sandbox/failure/blame.hpp"
 
 namespace warpsmith::sandbox {
+
+/// What caused a failure. It is set where the failure happens; `RetryPolicy` decides what follows.
+enum class Blame : uint8_t {
+  candidate,  // the submission's code failed, or used up its own time limit
+  task,       // the task cannot be judged, or used up its own time limit
+  machine,    // a process, device or disk failed; another try may succeed
+  deadline,   // the caller's time ran out
+};
 
 struct Failure {
   Blame blame = Blame::machine;
@@ -46,5 +54,16 @@ InfraFailure infra_of(const Failure& failure);
 
 /// What the caller of an ingest gets: `invalid_argument` for a refused task.
 Error error_of(Failure failure);
+
+/// Why a contestant is of no further use: a failing verdict class and one short sentence. The class
+/// becomes a verdict only if the candidate is to blame.
+struct Fault {
+  VerdictClass outcome = VerdictClass::device_fault;
+  std::string detail;
+  Blame blame = Blame::candidate;
+};
+
+/// The failure for a fault that becomes no verdict.
+Failure failure_of(const Fault& fault, const std::string& place);
 
 }  // namespace warpsmith::sandbox

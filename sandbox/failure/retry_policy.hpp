@@ -4,12 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
-#include "sandbox/failure/blame.hpp"
+#include "sandbox/failure/failure.hpp"
 
 namespace warpsmith::sandbox {
 
-enum class Next : uint8_t {
+enum class RetryDecision : uint8_t {
   verdict,  // the candidate's failing class
   refusal,  // of the task
   retry,    // with a fresh worker
@@ -31,7 +32,22 @@ class RetryPolicy {
   /// `baselines`: further baselines of the first try.
   explicit RetryPolicy(size_t baselines) : baselines_(baselines) {}
 
-  Next after(const FailedTry& failed);
+  RetryDecision after(const FailedTry& failed) {
+    if (failed.blame == Blame::candidate) return RetryDecision::verdict;
+    if (failed.blame == Blame::task) return RetryDecision::refusal;
+    if (failed.blame == Blame::deadline) return RetryDecision::failure;
+    constexpr int most_noisy_retries = 2;
+    if (failed.noise) {
+      const bool again = failed.time_left && noisy_++ < most_noisy_retries;
+      return again ? RetryDecision::retry : RetryDecision::failure;
+    }
+    const bool dropped = failed.baselines < std::exchange(baselines_, failed.baselines);
+    // A fresh worker ended too, so the task is to blame.
+    if (retried_ && !dropped && failed.ended_worker) return RetryDecision::refusal;
+    if (!failed.time_left || (retried_ && !dropped)) return RetryDecision::failure;
+    if (!dropped) retried_ = true;
+    return RetryDecision::retry;
+  }
 
  private:
   size_t baselines_;

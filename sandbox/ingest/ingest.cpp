@@ -5,7 +5,7 @@
 #include <map>
 #include <thread>
 
-#include "sandbox/ingest/ingest_stay.hpp"
+#include "sandbox/ingest/ingest_session.hpp"
 #include "sandbox/judge/host_bench.hpp"
 #include "sandbox/judge/seed.hpp"
 
@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 constexpr int loading_share = 5;  // loading may take a fifth of the budget
 
 /// A task with so many bytes of tensors has the device to itself from its loading on: loading and
-/// compiling take several times as much memory, which two slots may not have side by side.
+/// compiling take several times as much memory, which may not suffice for two slots at once.
 constexpr uint64_t large_task = 1ULL << 29U;
 
 /// A task that lacks room waits for other slots, which hold memory only while they work.
@@ -35,8 +35,8 @@ Failure failed_in(const std::string& phase, Failure failure, milliseconds patien
   if (failure.code == ErrorCode::timeout) {
     failure.message = "the reference worker did not answer within " + whole_seconds(patience);
     if (failure.blame == Blame::task) {
-      failure.message +=
-          "; sandbox.limits.ingest is " + whole_seconds(job.budget) + ", a fifth of it for loading";
+      failure.message += "; sandbox.limits.ingest is " +
+                         whole_seconds(job.settings.ingest_timeout) + ", a fifth of it for loading";
     }
   }
   failure.message = phase + ": " + failure.message;
@@ -54,22 +54,19 @@ OrFailure<IngestRecord> refused_or(Failure failure) {
 OrFailure<IngestRecord> measure(const IngestJob& job, const TaskDescription& description,
                                 Patience patience) {
   const auto most = patience.by.left();
-  auto bench = job.make_bench(description.signature, description.worker_bytes);
-  if (!bench) return tl::unexpected(bench.error());
-  auto seed = draw_seed();
-  if (!seed) return tl::unexpected(seed.error());
-  auto session = enter_with(job.worker, job.task, (*bench)->session_memory(),
-                            {spread_evaluations, seed->seed}, *job.further, patience);
-  if (!session) return tl::unexpected(session.error());
-  if (auto done = session->calibrate(patience); !done) return tl::unexpected(done.error());
-  IngestStay ingest(job, description, **bench, *session, *job.further, patience);
-  auto record = ingest.run(seed->key());
+  TRY(auto bench, job.make_bench(description.signature, description.worker_bytes));
+  TRY(auto seed, draw_seed());
+  TRY(auto session, enter_with_baselines(job.worker, job.task, bench->session_memory(),
+                                         {spread_evaluations, seed.seed}, *job.further, patience));
+  TRY_VOID(session.calibrate(patience));
+  IngestSession ingest(job, description, *bench, session, *job.further, patience);
+  auto record = ingest.run(seed.key());
   if (!record) {
-    const Failure cause = job.worker.with_cause(record.error(), *session);
-    return tl::unexpected(failed_in(ingest.doing(), cause, most, job));
+    const Failure cause = job.worker.with_cause(record.error(), session);
+    return tl::unexpected(failed_in(ingest.phase(), cause, most, job));
   }
-  if (auto left = session->leave(patience); !left) return tl::unexpected(left.error());
-  if (auto ended = job.worker.finish(patience); !ended) return tl::unexpected(ended.error());
+  TRY_VOID(session.leave(patience));
+  TRY_VOID(job.worker.finish(patience));
   return record;
 }
 
@@ -90,20 +87,19 @@ OrFailure<IngestRecord> measure_whole(const IngestJob& job, const TaskDescriptio
   auto compiled = job.worker.compile(job.task, Baseline::compiled, patience);
   if (!compiled) return refused_or(failed_in("torch.compile", compiled.error(), most, job));
   std::map<Baseline, double> seconds;
-  auto ready = make_ready(job.worker, job.task, *job.further, patience, job.progress, &seconds);
+  auto ready =
+      prepare_baselines(job.worker, job.task, *job.further, patience, job.progress, &seconds);
   if (!ready) return tl::unexpected(std::move(ready.error()));
-  auto record = measure_alone(job, description, patience.by.left(), deadline);
-  if (!record) return record;
-  for (BaselineFacts& facts : record->further) facts.seconds = seconds[facts.which];
+  TRY(auto record, measure_alone(job, description, patience.by.left(), deadline));
+  for (BaselineFacts& facts : record.further) facts.seconds = seconds[facts.which];
   return record;
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Bench>> make_host_bench(const TaskSignature& signature, uint64_t) {
-  auto made = HostBench::create(signature);
-  if (!made) return tl::unexpected(made.error());
-  return std::move(*made);
+  TRY(auto made, HostBench::create(signature));
+  return made;
 }
 
 std::vector<InputRule> rules_for(const TaskDescription& description, Domain domain) {
@@ -130,10 +126,10 @@ std::vector<InputRule> rules_for(const TaskDescription& description, Domain doma
 
 namespace {
 
-/// `capacity` where the device has no room.
+/// `capacity` if the device has no room.
 OrFailure<IngestRecord> load_and_measure(const IngestJob& job, Deadline deadline) {
-  const Patience whole{Blame::task, job.budget, deadline};
-  const Patience first{Blame::task, job.budget / loading_share, deadline};
+  const Patience whole{Blame::task, job.settings.ingest_timeout, deadline};
+  const Patience first{Blame::task, job.settings.ingest_timeout / loading_share, deadline};
   const auto most = first.by.left();
   auto description = job.worker.load(job.task, first);
   if (!description && description.error().code == ErrorCode::capacity) {
@@ -148,29 +144,24 @@ bool lacks_room(const OrFailure<IngestRecord>& record) {
   return !record && record.error().code == ErrorCode::capacity;
 }
 
-/// Whether the worker goes on after the failure.
+/// Whether the worker can continue after the failure.
 bool leaves_worker(const Failure& failure) {
   return failure.is_refusal() || failure.code == ErrorCode::capacity;
 }
 
 /// The same under the lease, which the parts then do not acquire themselves.
 OrFailure<IngestRecord> load_and_measure_alone(IngestJob job, Deadline deadline) {
-  const auto held = job.lease(deadline);
-  if (!held) return tl::unexpected(held.error());
+  TRY_VOID(job.lease(deadline));
   job.lease = {};
-  if (auto done = job.worker.take_turns(false, deadline); !done) {
-    return tl::unexpected(done.error());
-  }
+  TRY_VOID(job.worker.take_turns(false, deadline));
   auto record = load_and_measure(job, deadline);
   if (!record && !leaves_worker(record.error())) return record;  // a new one takes turns
-  if (auto done = job.worker.take_turns(true, deadline); !done) {
-    return tl::unexpected(done.error());
-  }
+  TRY_VOID(job.worker.take_turns(true, deadline));
   return record;
 }
 
 OrFailure<IngestRecord> ingest_on_device(const IngestJob& job, Deadline deadline) {
-  const Patience sizing{Blame::task, job.budget / loading_share, deadline};
+  const Patience sizing{Blame::task, job.settings.ingest_timeout / loading_share, deadline};
   const auto most = sizing.by.left();
   const auto bytes = job.worker.size(job.task, sizing);
   if (!bytes) return refused_or(failed_in("loading", bytes.error(), most, job));

@@ -6,12 +6,13 @@
 #include <memory>
 
 #include "runtime/clock.hpp"
+#include "runtime/config/sandbox_config.hpp"
 #include "runtime/device/lease.hpp"
 #include "runtime/result.hpp"
 #include "sandbox/ingest/mutation_gate.hpp"
 #include "sandbox/judge/bench.hpp"
-#include "sandbox/protocol/progress.hpp"
-#include "sandbox/reference/further_baselines.hpp"
+#include "sandbox/protocol/requests.hpp"
+#include "sandbox/reference/baseline.hpp"
 #include "sandbox/reference/worker.hpp"
 #include "sandbox/timing/machine.hpp"
 
@@ -26,7 +27,7 @@ inline constexpr double honest_reach = 0.8;
 /// A task is refused if rounding leaves more than one element in so many without a bound.
 inline constexpr size_t one_undecided_in = 1024;
 
-/// Makes the bench of a signature beside a worker that needs so many bytes of the device.
+/// Makes the bench of a signature next to a worker that needs so many bytes of the device.
 using MakeBench =
     std::function<Result<std::unique_ptr<Bench>>(const TaskSignature&, uint64_t worker_bytes)>;
 /// A bench of a CPU slot.
@@ -38,23 +39,22 @@ struct IngestJob {
   ReferenceWorker& worker;
   const Machine& machine;
   const Task& task;
+  /// Numerics `paper` also takes what `strict` refuses to judge, and looks for wrong answers that
+  /// the tolerance accepts.
+  const SandboxSettings& settings;
   Progress progress;
   MakeBench make_bench = make_host_bench;
   /// Acquired before the first measurement; empty on a slot that shares nothing.
   AcquireLease lease;
   IngestScope scope = IngestScope::whole;
-  /// `paper` also takes what `strict` refuses to judge, and looks for wrong answers that the
-  /// tolerance accepts.
-  Numerics numerics = Numerics::strict;
-  bool on_device = false;                     // the worker and the bench use a GPU
-  std::chrono::milliseconds budget{300'000};  // for everything; a fifth of it for loading
+  bool on_device = false;  // the worker and the bench use a GPU
   /// Further baselines to make ready and time; those that fail are dropped from it. Null: none.
   FurtherBaselines* further = nullptr;
 };
 
-/// A record, possibly with a refusal. A failure blames the task where there is no room for it now,
-/// or where it keeps the worker longer than its budget. After a failure that is no refusal the
-/// worker must be replaced. Where a further baseline was the cause, another try goes without it.
+/// A record, possibly with a refusal. A failure blames the task if there is no room for it now, or
+/// if it keeps the worker longer than its budget. After a failure that is not a refusal the worker
+/// must be replaced. If a further baseline was the cause, another try runs without it.
 OrFailure<IngestRecord> ingest_task(const IngestJob& job, Deadline deadline);
 
 /// How to fill inputs and parameters: within `domain`, or within the narrowest wider one that the

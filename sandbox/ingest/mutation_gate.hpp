@@ -20,7 +20,7 @@ struct MutantTrial {
   bool caught = false;   // judged wrong on at least one set
   double worst = 0;      // largest error / bound seen
   int seen = 0;          // timed sets on which it differed from eager, caught or not
-  bool later = false;    // judged with the timed outputs alone, by both checks
+  bool later = false;    // judged only by the timed outputs, by both checks
   bool lost = false;     // within the rounding of a half type: cannot be caught on these contents
 };
 

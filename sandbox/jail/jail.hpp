@@ -23,8 +23,8 @@ enum class JailKind : uint8_t {
   run,      // a candidate's code: no new process or thread, an allow-list of system calls
   compile,  // the compiler on a candidate's source
   shell,    // commands of the agent over its workspace
-  worker,   // our Python reference worker: runs task code, never a candidate's
-  launch,   // our launcher: a candidate's kernels on a GPU, none of its host code
+  worker,   // the Python reference worker: runs task code, never a candidate's
+  launch,   // the launcher: a candidate's kernels on a GPU, none of its host code
   host,     // a candidate's own Python process (contract `host`)
 };
 
@@ -57,14 +57,14 @@ struct JailSpec {
   std::vector<std::string> devices;          // device nodes, under their own path
   std::map<std::string, std::string> files;  // path in the jail → content, read-only
   std::map<std::string, std::string> links;  // path in the jail → what it names
-  std::map<int, int> descriptors;            // number in the jail → our descriptor
+  std::map<int, int> descriptors;            // number in the jail → this process's descriptor
   std::string standard_input;                // at most 64 KiB
   bool capture_output = false;               // else they are discarded
-  bool same_addresses = false;               // no address randomisation, if the kernel allows that
+  bool fixed_addresses = false;              // no address randomisation, if the kernel allows that
   JailLimits limits;
-  std::chrono::milliseconds start_within{10'000};  // until bubblewrap has begun
-  std::vector<int> cores;                          // it runs on these; empty: the calling thread's
-  std::map<std::string, std::string> known;        // further entries of the report
+  std::chrono::milliseconds start_timeout{10'000};  // until bubblewrap has begun
+  std::vector<int> cores;                           // it runs on these; empty: the calling thread's
+  std::map<std::string, std::string> known;         // further entries of the report
 };
 
 /// The cores of a jail that shares a slot's core; those of the calling thread if there is none.
@@ -79,7 +79,7 @@ struct JailExit {
   bool timed_out = false;
   bool out_of_memory = false;  // the cgroup killed it
   bool output_cut = false;
-  // SIGKILL that neither this program nor a limit sent: by an operator, or for want of memory.
+  // SIGKILL that neither this program nor a limit sent: by an operator, or for lack of memory.
   // Always false for kind `host`, whose candidates can lower their own limits.
   bool killed_from_outside = false;
   bool never_began = false;  // bubblewrap could not make the jail
@@ -138,10 +138,5 @@ std::vector<std::string> missing_primitives(const std::map<std::string, std::str
                                             JailKind kind = JailKind::run);
 /// True if no primitive is missing.
 bool is_full_jail(const std::map<std::string, std::string>& report, JailKind kind = JailKind::run);
-
-/// The jail of the Python worker. It shows, read-only, the interpreter `python` (interpreter.hpp)
-/// with the system's libraries and compilers; a private /tmp is its HOME. The caller adds
-/// arguments, descriptors and further binds.
-Result<JailSpec> worker_jail(const std::string& python);
 
 }  // namespace warpsmith::sandbox

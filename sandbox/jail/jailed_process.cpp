@@ -17,16 +17,17 @@
 #include <set>
 #include <shared_mutex>
 #include <sstream>
+#include <string_view>
 #include <thread>
+#include <utility>
 
+#include "runtime/cuda/driver.hpp"
 #include "runtime/process/child.hpp"
 #include "runtime/process/memory_file.hpp"
 #include "runtime/run/durable_file.hpp"
 #include "sandbox/jail/bubblewrap.hpp"
-#include "sandbox/jail/cgroup.hpp"
 #include "sandbox/jail/jail.hpp"
 #include "sandbox/jail/jail_limits.hpp"
-#include "sandbox/jail/jail_remedy.hpp"
 #include "sandbox/jail/process_state.hpp"
 #include "sandbox/jail/seccomp_filter.hpp"
 
@@ -105,7 +106,7 @@ class Jail final : public JailedProcess {
   void kill_child_of_monitor();
   JailExit finish(ChildExit exit);
   /// Whether SIGKILL came from neither this program nor a limit.
-  bool struck(const JailExit& ended) const {
+  bool was_killed_from_outside(const JailExit& ended) const {
     return ended.signal == SIGKILL && !killed_ && !ended.timed_out && !ended.out_of_memory &&
            kind_ != JailKind::host;
   }
@@ -184,9 +185,10 @@ Result<void> Jail::stop(Deadline deadline) {
   if (!pidfd_ || !send_signal(pidfd_.get(), SIGSTOP)) {
     return fail(ErrorCode::peer_lost, "jail: the process has ended");
   }
-  int late = 0;  // looks after the deadline: a machine that stood still gave the process no time
+  int late = 0;  // looks after the deadline: a machine that froze gave the process no time
   while (!is_stopped(pid_, stat_.get())) {
-    if (deadline.passed() && ++late > 1000) return fail(ErrorCode::timeout, "jail: it runs on");
+    if (deadline.passed() && ++late > 1000)
+      return fail(ErrorCode::timeout, "jail: it did not stop");
     (void)::sched_yield();  // a process that shares this core handles the signal only then
     if (late > 0) std::this_thread::sleep_for(std::chrono::milliseconds{1});
   }
@@ -226,7 +228,7 @@ JailExit Jail::finish(ChildExit exit) {
     (void)has_ended(pidfd_.get(), std::chrono::milliseconds{5000});
   }
   ended.out_of_memory = cgroup_.out_of_memory();
-  ended.killed_from_outside = struck(ended);
+  ended.killed_from_outside = was_killed_from_outside(ended);
   cgroup_.remove();
   if (pidfd_) {
     const std::lock_guard lock(registry().mutex);
@@ -300,19 +302,16 @@ Result<Handover> hand_over(const JailSpec& spec, const std::string& filter) {
   over.descriptors = spec.descriptors;
   const auto give = [&](const std::string& name, const std::string& content,
                         int number) -> Result<void> {
-    auto file = MemoryFile::sealed_copy(name, content);
-    if (!file) return tl::unexpected(std::move(file.error()));
-    over.descriptors[number] = file->fd();
-    over.contents.push_back(std::move(*file));
+    TRY(auto file, MemoryFile::sealed_copy(name, content));
+    over.descriptors[number] = file.fd();
+    over.contents.push_back(std::move(file));
     return {};
   };
-  if (auto given = give("seccomp", filter, over.numbers.seccomp); !given) {
-    return tl::unexpected(given.error());
-  }
+  TRY_VOID(give("seccomp", filter, over.numbers.seccomp));
   int next = over.numbers.status - 1;
   for (const auto& [path, content] : spec.files) {
     over.numbers.files[path] = next;
-    if (auto given = give("file", content, next--); !given) return tl::unexpected(given.error());
+    TRY_VOID(give("file", content, next--));
   }
   return over;
 }
@@ -330,9 +329,12 @@ ChildSpec monitor_spec(const JailSpec& spec, const Handover& over, const std::st
   monitor.output_bytes = spec.limits.output_bytes;
   monitor.descriptors = over.descriptors;
   monitor.cores = spec.cores;
-  monitor.same_addresses = spec.same_addresses;
+  monitor.fixed_addresses = spec.fixed_addresses;
   return monitor;
 }
+
+/// A primitive, and how its entry in a report begins if it is in force.
+using Required = std::pair<std::string_view, std::string_view>;
 
 }  // namespace
 
@@ -341,46 +343,37 @@ Result<std::unique_ptr<JailedProcess>> JailedProcess::start(const JailSpec& spec
   if (start_gate().shut) return fail(ErrorCode::peer_lost, "jail: this process is ending");
   const std::string program = find_program("bwrap");
   if (program.empty()) return fail(ErrorCode::unsupported, "jail: bubblewrap (bwrap) is missing");
-  const auto filter = seccomp_program(spec.kind);
-  if (!filter) return tl::unexpected(filter.error());
-  auto over = hand_over(spec, *filter);
-  if (!over) return tl::unexpected(std::move(over.error()));
+  TRY(const auto filter, seccomp_program(spec.kind));
+  TRY(auto over, hand_over(spec, filter));
   std::array<int, 2> status{};
   if (::pipe2(status.data(), O_CLOEXEC) != 0) {
     return fail(ErrorCode::io_failed, std::string("jail: pipe: ") + std::strerror(errno));
   }
   UniqueFd status_read{status[0]};
   UniqueFd status_write{status[1]};
-  over->descriptors[over->numbers.status] = status_write.get();
+  over.descriptors[over.numbers.status] = status_write.get();
 
   JailCgroup cgroup = JailCgroup::make(spec.limits);
   if (spec.limits.cgroup_required) {
-    if (auto in_force = all_in_force(cgroup.report()); !in_force) {
-      return tl::unexpected(std::move(in_force.error()));
-    }
+    TRY_VOID(all_in_force(cgroup.report()));
   }
-  ChildSpec monitor = monitor_spec(spec, *over, program);
+  ChildSpec monitor = monitor_spec(spec, over, program);
   monitor.limits = resource_limits(spec, cgroup);
   monitor.join = cgroup.join_descriptors();
-  auto child = Child::start(monitor);
-  if (!child) return tl::unexpected(std::move(child.error()));
+  TRY(auto child, Child::start(monitor));
   status_write.reset();
-  auto jail = std::make_unique<Jail>(std::move(*child), spec);
+  auto jail = std::make_unique<Jail>(std::move(child), spec);
   for (const auto& [primitive, in_force] : limits_in_force(spec, cgroup)) {
     jail->note(primitive, in_force);
   }
   jail->hold(std::move(cgroup));
-  if (auto attached = jail->attach(std::move(status_read), Deadline::after(spec.start_within));
-      !attached) {
-    return tl::unexpected(std::move(attached.error()));
-  }
+  TRY_VOID(jail->attach(std::move(status_read), Deadline::after(spec.start_timeout)));
   return jail;
 }
 
 Result<JailExit> run_jailed(const JailSpec& spec, Deadline deadline) {
-  auto jail = JailedProcess::start(spec);
-  if (!jail) return tl::unexpected(std::move(jail.error()));
-  auto exit = (*jail)->wait(deadline);
+  TRY(auto jail, JailedProcess::start(spec));
+  auto exit = jail->wait(deadline);
   if (exit && exit->never_began) return tl::unexpected(jail_not_made(exit->err));
   return exit;
 }
@@ -394,6 +387,41 @@ void refuse_new_jails() noexcept {
 void kill_all_jails() noexcept {
   const std::lock_guard lock(registry().mutex);
   for (const int pidfd : registry().pidfds) (void)send_signal(pidfd, SIGKILL);
+}
+
+std::vector<std::string> missing_primitives(const std::map<std::string, std::string>& report,
+                                            JailKind kind) {
+  const std::string filter = seccomp_name(kind);
+  // An address space limit is not enough: only a cgroup counts memory that the kernel allocates.
+  std::vector<Required> required{
+      {"capabilities", "none"}, {"core_dumps", "none"},
+      {"memory", "cgroup v"},   {"namespaces", "user,pid,mnt,net,ipc,uts,cgroup"},
+      {"no_new_privs", "yes"},  {"proc", "own"},
+      {"root", "read-only"},    {"seccomp", filter}};
+  if (kind == JailKind::run) {
+    // Without the account, work after `done` would not be charged. The other kinds need threads for
+    // the driver.
+    required.insert(required.end(),
+                    {{"core_account", "schedstat"}, {"processes", "seccomp, one task"}});
+  }
+  // A real GPU, whose kernels cannot reach the launcher's memory: they could forge its answers.
+  if (kind == JailKind::launch) {
+    required.insert(required.end(),
+                    {{"devices", "/dev/nvidia"}, {"host_memory", cuda::host_memory_out_of_reach}});
+  }
+  std::ranges::sort(required);
+  std::vector<std::string> missing;
+  for (const auto& [primitive, in_force] : required) {
+    const auto found = report.find(std::string(primitive));
+    if (found == report.end() || !found->second.starts_with(in_force)) {
+      missing.emplace_back(primitive);
+    }
+  }
+  return missing;
+}
+
+bool is_full_jail(const std::map<std::string, std::string>& report, JailKind kind) {
+  return missing_primitives(report, kind).empty();
 }
 
 }  // namespace warpsmith::sandbox

@@ -124,9 +124,9 @@ bool is_stopped(pid_t pid, int stat_fd) {
   return !error;
 }
 
-std::vector<pid_t> processes_beside(pid_t pid) {
+std::vector<pid_t> processes_in_namespace_of(pid_t pid) {
   const auto namespace_of = [](const fs::path& process) {
-    struct stat status{};
+    struct stat status {};
     return ::stat((process / "ns/pid").c_str(), &status) == 0 ? status.st_ino : 0;
   };
   const ino_t wanted = namespace_of(fs::path("/proc") / std::to_string(pid));
@@ -135,11 +135,11 @@ std::vector<pid_t> processes_beside(pid_t pid) {
 }
 
 /// A process that is not stopped yet may start another, so the list is read until all are.
-Result<void> stop_processes(pid_t beside, Deadline deadline) {
+Result<void> stop_processes(pid_t in_namespace_of, Deadline deadline) {
   for (bool all = false; !all;) {
     if (deadline.passed()) return fail(ErrorCode::timeout, "jail: its processes do not stop");
     all = true;
-    for (const pid_t pid : processes_beside(beside)) {
+    for (const pid_t pid : processes_in_namespace_of(in_namespace_of)) {
       const std::string stat = "/proc/" + std::to_string(pid) + "/stat";
       const UniqueFd state{::open(stat.c_str(), O_RDONLY | O_CLOEXEC)};
       if (!state || is_stopped(pid, state.get())) continue;
@@ -151,8 +151,8 @@ Result<void> stop_processes(pid_t beside, Deadline deadline) {
   return {};
 }
 
-void resume_processes(pid_t beside) {
-  for (const pid_t pid : processes_beside(beside)) (void)::kill(pid, SIGCONT);
+void resume_processes(pid_t in_namespace_of) {
+  for (const pid_t pid : processes_in_namespace_of(in_namespace_of)) (void)::kill(pid, SIGCONT);
 }
 
 std::vector<pid_t> children_of(pid_t pid) {

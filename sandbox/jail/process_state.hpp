@@ -36,15 +36,15 @@ ConfinementState parse_status(std::string_view text);
 /// True if every task of the process is stopped (or dead). `stat_fd`: its open /proc/PID/stat.
 bool is_stopped(pid_t pid, int stat_fd);
 
-/// The processes whose parent is `pid`, also those in namespaces of their own.
+/// The processes whose parent is `pid`, including those in their own namespaces.
 std::vector<pid_t> children_of(pid_t pid);
 
-/// The processes in the PID namespace of `pid`, itself included, unless that is ours; none if it
-/// has ended.
-std::vector<pid_t> processes_beside(pid_t pid);
+/// The processes in the PID namespace of `pid`, itself included, unless that is this process's own;
+/// none if it has ended.
+std::vector<pid_t> processes_in_namespace_of(pid_t pid);
 /// Stops those, and what they start meanwhile; `timeout` at the deadline.
-Result<void> stop_processes(pid_t beside, Deadline deadline);
-void resume_processes(pid_t beside);
+Result<void> stop_processes(pid_t in_namespace_of, Deadline deadline);
+void resume_processes(pid_t in_namespace_of);
 
 /// Limits the process to `more` bytes of addresses beyond those that it has mapped. A larger
 /// allocation then fails at once, whereas a cgroup kills the process when it touches the memory.

@@ -11,15 +11,71 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <span>
+#include <sstream>
+#include <string_view>
+#include <vector>
 
 #include "runtime/process/unique_fd.hpp"
-#include "sandbox/jail/seccomp_calls.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
+
+/// The calls that filters name, in groups of those that are in the same sets.
+struct CallTable {
+  enum Set : unsigned {
+    candidate = 1U << 0U,
+    runner = 1U << 1U,
+    jail = 1U << 2U,
+    launcher = 1U << 3U,
+    task = 1U << 4U,  // this set and those below: of synthesis/worker/sealing.py
+    task_starts = 1U << 5U,
+    task_listens = 1U << 6U,
+    task_files = 1U << 7U,
+  };
+  struct Group {
+    unsigned sets;
+    std::string_view names;
+  };
+  static constexpr std::array groups{
+#define WARPSMITH_CALLS(sets, ...) Group{sets, #__VA_ARGS__},
+#include "runtime/process/system_calls.inc"
+#undef WARPSMITH_CALLS
+  };
+};
+
+std::vector<std::string> names_in(CallTable::Set set) {
+  std::vector<std::string> names;
+  for (const auto& group : CallTable::groups) {
+    if ((group.sets & set) == 0) continue;
+    std::istringstream words{std::string(group.names)};
+    for (std::string name; std::getline(words >> std::ws, name, ',');) names.push_back(name);
+  }
+  return names;
+}
+
+// Sockets of other families than AF_UNIX are refused. A network namespace has no devices, but vsock
+// passes it by and reaches the host of a virtual machine. Compilers, torch and the CUDA driver use
+// AF_UNIX at most.
+constexpr std::array socket_calls{SCMP_SYS(socket), SCMP_SYS(socketpair)};
+
+// Work that continues while a process is stopped (the launcher's timers and polling sets in
+// system_calls.inc), asked for by `fcntl`: a signal for input and output (a delayed SIGCONT would
+// continue a stopped process), a lease (an open by another process waits for its holder), a
+// folder's events.
+constexpr std::array<uint64_t, 3> lasting_requests{10 /* F_SETSIG */, 1024 /* F_SETLEASE */,
+                                                   1026 /* F_NOTIFY */};
+
+// The same by `fadvise64`: reading ahead and dropping pages. Hints about the order of reads stay
+// allowed: the toolkit's libraries use them, and they cost nothing.
+constexpr std::array<uint64_t, 2> lasting_hints{3 /* POSIX_FADV_WILLNEED */,
+                                                4 /* POSIX_FADV_DONTNEED */};
+
+// The same by `madvise`: reading ahead, and merging equal pages.
+constexpr std::array<uint64_t, 2> lasting_advice{3 /* MADV_WILLNEED */, 12 /* MADV_MERGEABLE */};
 
 struct FilterRelease {
   void operator()(void* filter) const { seccomp_release(filter); }
@@ -33,13 +89,14 @@ bool keeps_its_cores(JailKind kind) {
 
 /// The refused calls, with `clone3`, new namespaces, terminal input and other socket families.
 size_t denied_count(JailKind kind) {
-  return denied_calls.size() + 3 + socket_calls.size() + (keeps_its_cores(kind) ? 1 : 0);
+  return names_in(CallTable::jail).size() + 3 + socket_calls.size() +
+         (keeps_its_cores(kind) ? 1 : 0);
 }
 
 /// The refused calls, with `clone` of a process and each refused argument counted as one.
-constexpr size_t candidate_denied_count() {
-  return launcher_denied_calls.size() + lasting_calls.size() + lasting_requests.size() +
-         lasting_hints.size() + lasting_advice.size() + 1;
+size_t candidate_denied_count() {
+  return names_in(CallTable::launcher).size() + lasting_requests.size() + lasting_hints.size() +
+         lasting_advice.size() + 1;
 }
 
 /// Replaces libseccomp's macros, which need C's compound literals.
@@ -51,9 +108,12 @@ tl::unexpected<Error> refused(const std::string& what, int code) {
   return fail(ErrorCode::unsupported, "seccomp: " + what + ": " + std::strerror(-code));
 }
 
-int allow_all(scmp_filter_ctx filter, std::span<const int> calls) {
-  for (const int call : calls) {
-    if (const int code = seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 0); code != 0) return code;
+/// Applies `action` to every call in `set`.
+int add_all(scmp_filter_ctx filter, uint32_t action, CallTable::Set set) {
+  for (const std::string& name : names_in(set)) {
+    const int call = seccomp_syscall_resolve_name(name.c_str());
+    const int code = call == __NR_SCMP_ERROR ? -ENOSYS : seccomp_rule_add(filter, action, call, 0);
+    if (code != 0) return code;
   }
   return 0;
 }
@@ -96,8 +156,8 @@ int answer_enosys(scmp_filter_ctx filter) {
 Result<Filter> allow_list(bool for_runner) {
   Filter filter{seccomp_init(SCMP_ACT_ERRNO(EPERM))};
   if (!filter) return fail(ErrorCode::unsupported, "seccomp: no filter can be made");
-  int code = allow_all(filter.get(), candidate_calls);
-  if (code == 0 && for_runner) code = allow_all(filter.get(), runner_calls);
+  int code = add_all(filter.get(), SCMP_ACT_ALLOW, CallTable::candidate);
+  if (code == 0 && for_runner) code = add_all(filter.get(), SCMP_ACT_ALLOW, CallTable::runner);
   if (code == 0) code = allow_reading(filter.get());
   if (code == 0) code = allow_abort(filter.get());
   if (code == 0) code = allow_exit(filter.get());
@@ -136,20 +196,13 @@ int refuse_other_families(scmp_filter_ctx filter) {
   return 0;
 }
 
-int deny_all(scmp_filter_ctx filter, std::span<const int> calls) {
-  for (const int call : calls) {
-    const int code = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), call, 0);
-    if (code != 0) return code;
-  }
-  return 0;
-}
-
 Result<Filter> deny_list(JailKind kind) {
-  constexpr std::array moving{SCMP_SYS(sched_setaffinity)};
   Filter filter{seccomp_init(SCMP_ACT_ALLOW)};
   if (!filter) return fail(ErrorCode::unsupported, "seccomp: no filter can be made");
-  int code = deny_all(filter.get(), denied_calls);
-  if (code == 0 && keeps_its_cores(kind)) code = deny_all(filter.get(), moving);
+  int code = add_all(filter.get(), SCMP_ACT_ERRNO(EPERM), CallTable::jail);
+  if (code == 0 && keeps_its_cores(kind)) {
+    code = seccomp_rule_add(filter.get(), SCMP_ACT_ERRNO(EPERM), SCMP_SYS(sched_setaffinity), 0);
+  }
   if (code == 0) code = answer_enosys(filter.get());
   if (code == 0) code = refuse_new_namespaces(filter.get());
   if (code == 0) code = refuse_terminal_input(filter.get());
@@ -175,10 +228,9 @@ int refuse_values(scmp_filter_ctx filter, int call, unsigned index,
   return 0;
 }
 
-/// Refuses everything that continues while the process is stopped.
-int refuse_what_lasts(scmp_filter_ctx filter) {
-  int code = deny_all(filter, lasting_calls);
-  if (code == 0) code = refuse_values(filter, SCMP_SYS(fcntl), 1, lasting_requests);
+/// Refuses work that continues while the process is stopped.
+int refuse_lasting_work(scmp_filter_ctx filter) {
+  int code = refuse_values(filter, SCMP_SYS(fcntl), 1, lasting_requests);
   if (code == 0) code = refuse_values(filter, SCMP_SYS(fadvise64), 3, lasting_hints);
   if (code == 0) code = refuse_values(filter, SCMP_SYS(madvise), 2, lasting_advice);
   return code;
@@ -189,9 +241,9 @@ Result<Filter> threads_only() {
   if (!filter) return fail(ErrorCode::unsupported, "seccomp: no filter can be made");
   // For the driver's threads, which exist already.
   int code = seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_TSYNC, 1);
-  if (code == 0) code = deny_all(filter.get(), launcher_denied_calls);
+  if (code == 0) code = add_all(filter.get(), SCMP_ACT_ERRNO(EPERM), CallTable::launcher);
   if (code == 0) code = refuse_new_processes(filter.get());
-  if (code == 0) code = refuse_what_lasts(filter.get());
+  if (code == 0) code = refuse_lasting_work(filter.get());
   if (code != 0) return refused("deny-list", code);
   return filter;
 }
@@ -210,9 +262,8 @@ Result<std::string> exported(scmp_filter_ctx filter) {
 }  // namespace
 
 Result<std::string> seccomp_program(JailKind kind) {
-  auto filter = kind == JailKind::run ? allow_list(true) : deny_list(kind);
-  if (!filter) return tl::unexpected(std::move(filter.error()));
-  return exported(filter->get());
+  TRY(auto filter, kind == JailKind::run ? allow_list(true) : deny_list(kind));
+  return exported(filter.get());
 }
 
 std::string seccomp_name(JailKind kind) {
@@ -221,28 +272,26 @@ std::string seccomp_name(JailKind kind) {
            std::to_string(candidate_denied_count()) + " more";
   }
   return kind == JailKind::run
-             ? "allow-list of " + std::to_string(candidate_calls.size() + 5) + " calls"
+             ? "allow-list of " + std::to_string(names_in(CallTable::candidate).size() + 5) +
+                   " calls"
              : "deny-list of " + std::to_string(denied_count(kind)) + " calls";
 }
 
 Result<void> enter_candidate_filter() {
-  auto filter = allow_list(false);
-  if (!filter) return tl::unexpected(std::move(filter.error()));
-  if (const int code = seccomp_load(filter->get()); code != 0) return refused("load", code);
+  TRY(auto filter, allow_list(false));
+  if (const int code = seccomp_load(filter.get()); code != 0) return refused("load", code);
   return {};
 }
 
 Result<void> enter_launcher_filter() {
-  auto filter = threads_only();
-  if (!filter) return tl::unexpected(std::move(filter.error()));
-  if (const int code = seccomp_load(filter->get()); code != 0) return refused("load", code);
+  TRY(auto filter, threads_only());
+  if (const int code = seccomp_load(filter.get()); code != 0) return refused("load", code);
   return {};
 }
 
 Result<std::string> host_candidate_program() {
-  auto filter = threads_only();
-  if (!filter) return tl::unexpected(std::move(filter.error()));
-  return exported(filter->get());
+  TRY(auto filter, threads_only());
+  return exported(filter.get());
 }
 
 }  // namespace warpsmith::sandbox

@@ -1,22 +1,78 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shared memory for judging one task (inputs, each party's outputs, references) and the
-// verifier's operations on it. A CPU slot uses the host's memory (host_bench.hpp), a GPU slot the
-// device's (gpu/gpu_bench.hpp).
+// The shared memory for judging one task (inputs, outputs of candidate and worker, references) and
+// the verifier's operations on it. A CPU slot uses the host's memory (host_bench.hpp), a GPU slot
+// the device's (gpu/gpu_bench.hpp).
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "runtime/random_stream.hpp"
 #include "runtime/result.hpp"
+#include "runtime/task.hpp"
 #include "sandbox/commit/shared_buffers.hpp"
 #include "sandbox/judge/ingest_record.hpp"
-#include "sandbox/judge/keystream.hpp"
+#include "sandbox/judge/inputs.hpp"
 #include "sandbox/judge/numerics.hpp"
-#include "sandbox/judge/stage.hpp"
 #include "sandbox/reference/worker.hpp"
 
 namespace warpsmith::sandbox {
+
+/// One element of an output.
+struct SamplePosition {
+  uint64_t offset = 0;  // bytes from the start of a set of outputs
+  uint32_t bytes = 0;   // 1, 2, 4 or 8
+};
+
+/// The number of positions sampled in each call.
+inline constexpr size_t sampled_positions = 256;
+
+/// Draws `sampled_positions` positions, spread over all outputs that are not empty.
+std::vector<SamplePosition> draw_positions(const TaskSignature& signature,
+                                           const BufferLayout& layout, RandomStream& random);
+
+/// The part of a bench that a candidate's process sees where its work may stay on a device and
+/// poll: one set, mapped only there. Inputs appear in it while the clock already runs, and outputs
+/// are sampled at the moment of `done`. Created by the bench whose sets it shows. On a GPU every
+/// member may throw cuda::DeviceError.
+class CandidateStage {
+ public:
+  CandidateStage() = default;
+  CandidateStage(const CandidateStage&) = delete;
+  CandidateStage& operator=(const CandidateStage&) = delete;
+  virtual ~CandidateStage() = default;
+
+  /// The memory that the candidate's process receives: a layout of one set.
+  virtual CandidateMemory memory() const = 0;
+
+  /// Copies the bench's poison and guards of `set`, and sets the positions to sample. The candidate
+  /// must be stopped.
+  virtual void arm(uint32_t set, std::span<const SamplePosition> positions) = 0;
+  /// Copies the inputs and parameters of the bench's `set`. They are complete on return; caches are
+  /// cold.
+  virtual void reveal(uint32_t set) = 0;
+  /// Reads the outputs at the positions.
+  virtual void sample() = 0;
+  /// Copies outputs and guards to the candidate's of the bench's `set`. False if a sampled position
+  /// differs in the copy: the candidate was not done. The candidate must be stopped.
+  virtual bool take(uint32_t set) = 0;
+};
+
+/// Where the reference worker's results of one output lie, in bytes from the start of the result
+/// memory.
+struct ReferencePlace {
+  uint64_t value = 0;   // ŷ, float64
+  uint64_t spread = 0;  // S, float32
+  uint64_t count = 0;   // elements
+};
+
+/// One per output, in the signature's order: all values lie before all spreads.
+std::vector<ReferencePlace> reference_places(const TaskSignature& signature);
+
+/// The number of elements of a tensor.
+uint64_t element_count(const TensorSpec& spec);
 
 /// What one call's contents are generated from.
 struct Contents {
@@ -25,10 +81,10 @@ struct Contents {
   Distribution distribution = Distribution::dense;
 };
 
-/// The party whose outputs are meant.
+/// Whose outputs are meant.
 enum class Side : uint8_t { candidate, worker };
 
-/// One party's outputs of a set.
+/// The candidate's or the worker's outputs of a set.
 struct Outputs {
   Side side = Side::candidate;
   uint32_t set = 0;
@@ -78,7 +134,7 @@ class Bench {
   /// Compares all outputs of a set with the worker's reference in the result memory.
   virtual ErrorStats compare_with_reference(Side side, uint32_t set, const BoundRule& rule) = 0;
   /// Copies the worker's outputs of a set to the candidate's, to compare two answers of the worker.
-  /// Only at ingest, where there is no candidate.
+  /// Only at ingest, when there is no candidate.
   virtual void keep_outputs(uint32_t set) = 0;
   /// Sets S by position for `compare_outputs`, one list per output (see `profile_block_of`).
   virtual void use_profiles(const std::vector<std::vector<float>>& profiles) = 0;

@@ -1,13 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading and writing elements of every type, with the same code on a CPU and in a kernel.
+// Reading and writing elements of every type, with the same code on a CPU and in a kernel. Defines
+// WARPSMITH_HOST_DEVICE, which marks such code.
 #pragma once
 
 #include <cstdint>
 
 #include "runtime/task.hpp"
-#include "sandbox/judge/host_device.hpp"
+
+#ifdef __CUDACC__
+#define WARPSMITH_HOST_DEVICE __host__ __device__
+#else
+#define WARPSMITH_HOST_DEVICE
+#endif
 
 namespace warpsmith::sandbox {
+
+/// std::bit_cast, which device code may not call.
+template <class To, class From>
+WARPSMITH_HOST_DEVICE To bits_as(From value) {
+  static_assert(sizeof(To) == sizeof(From));
+  return __builtin_bit_cast(To, value);
+}
+
+/// std::max, which device code may not call either; returns `a` if one of them is NaN.
+template <class T>
+WARPSMITH_HOST_DEVICE T larger(T a, T b) {
+  return a < b ? b : a;
+}
 
 struct HalfBits {
   uint16_t bits;

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "sandbox/judge/host_device.hpp"
+#include "sandbox/judge/element_types.hpp"
 
 namespace warpsmith::sandbox {
 

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "sandbox/judge/evaluation_stay.hpp"
+#include "sandbox/judge/device_memory.hpp"
+#include "sandbox/judge/evaluation_session.hpp"
 #include "sandbox/judge/further_trials.hpp"
-#include "sandbox/judge/memory_hog.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -61,7 +61,7 @@ std::vector<Fault> faults_of(const Measurements& measured) {
 }
 
 /// Fails if a call ended for a reason outside the candidate. A plan's use of a device is limited to
-/// far less than its memory, so where memory ran out, other processes hold it.
+/// far less than its memory, so if memory ran out, other processes have it.
 OrFailure<void> check_blame(const EvaluationJob& job, const Measurements& measured) {
   const bool by_plan = job.on_device && job.stage == nullptr;
   for (const Fault& fault : faults_of(measured)) {
@@ -86,14 +86,13 @@ OrFailure<void> load(const EvaluationJob& job, CandidateCalls& calls, Evaluation
 
 using HeldLease = std::optional<DeviceLease>;
 
-/// Leases the device for this evaluation alone; does nothing where no device is shared.
+/// Leases the device exclusively for this evaluation; does nothing if no device is shared.
 OrFailure<void> acquire_lease(const EvaluationJob& job, HeldLease& held, EvaluationOutcome& outcome,
                               Deadline deadline) {
   if (held || !job.lease) return {};
   const PhaseClock clock(outcome.phase_ms, "wait");
-  auto lease = job.lease(deadline);
-  if (!lease) return tl::unexpected(std::move(lease.error()));
-  held = std::move(*lease);
+  TRY(auto lease, job.lease(deadline));
+  held = std::move(lease);
   return {};
 }
 
@@ -105,8 +104,8 @@ void release_lease(const EvaluationJob& job, HeldLease& held, EvaluationOutcome&
 OrFailure<WorkerSession> entered(const EvaluationJob& job, FurtherBaselines& further,
                                  EvaluationOutcome& outcome, Deadline deadline) {
   const PhaseClock clock(outcome.phase_ms, "session");
-  return enter_with(job.worker, job.task, job.bench.session_memory(), session_options(job), further,
-                    deadline);
+  return enter_with_baselines(job.worker, job.task, job.bench.session_memory(),
+                              session_options(job), further, deadline);
 }
 
 OrFailure<void> calibrate(WorkerSession& session, EvaluationOutcome& outcome, Deadline deadline) {
@@ -120,7 +119,7 @@ OrFailure<void> leave(const EvaluationJob& job, WorkerSession& session, Evaluati
   if (auto left = session.leave(deadline); !left) {
     return tl::unexpected(job.worker.with_cause(left.error(), session));
   }
-  if (auto ended = job.worker.finish(deadline); !ended) return tl::unexpected(ended.error());
+  TRY_VOID(job.worker.finish(deadline));
   return {};
 }
 
@@ -130,15 +129,15 @@ OrFailure<void> leave(const EvaluationJob& job, WorkerSession& session, Evaluati
 OrFailure<void> verify_and_time(const EvaluationJob& job, CandidateCalls& calls,
                                 WorkerSession& session, FurtherBaselines& further,
                                 EvaluationOutcome& outcome, Deadline deadline) {
-  EvaluationStay evaluation(job, calls, session, further, outcome, deadline);
+  EvaluationSession evaluation(job, calls, session, further, outcome, deadline);
   if (job.stage != nullptr) {
     if (job.timed && job.on_device) {
-      if (auto done = evaluation.time_undisturbed(); !done) return done;
+      TRY_VOID(evaluation.time_undisturbed());
     }
-    if (auto done = load(job, calls, outcome, deadline); !done) return done;
+    TRY_VOID(load(job, calls, outcome, deadline));
   }
   if (outcome.measured.early) return {};
-  if (auto done = evaluation.run(); !done) return done;
+  TRY_VOID(evaluation.run());
   return check_blame(job, outcome.measured);
 }
 
@@ -149,15 +148,14 @@ OrFailure<void> measure(const EvaluationJob& job, CandidateCalls& calls, HeldLea
                         EvaluationOutcome& outcome, Deadline deadline) {
   FurtherBaselines none;
   FurtherBaselines& further = job.timed && job.further != nullptr ? *job.further : none;
-  auto session = entered(job, further, outcome, deadline);
-  if (!session) return tl::unexpected(session.error());
+  TRY(auto session, entered(job, further, outcome, deadline));
   auto done = acquire_lease(job, held, outcome, deadline);
-  if (done) done = calibrate(*session, outcome, deadline);
-  if (!done) return tl::unexpected(job.worker.with_cause(done.error(), *session));
+  if (done) done = calibrate(session, outcome, deadline);
+  if (!done) return tl::unexpected(job.worker.with_cause(done.error(), session));
   const uint64_t free_before = job.free_memory ? job.free_memory() : 0;
-  done = verify_and_time(job, calls, *session, further, outcome, deadline);
+  done = verify_and_time(job, calls, session, further, outcome, deadline);
   if (!done) {
-    Failure cause = job.worker.with_cause(done.error(), *session);
+    Failure cause = job.worker.with_cause(done.error(), session);
     if (job.stage != nullptr && job.free_memory) {
       outcome.measured.early =
           killed_as_hog(calls.candidate(), job.free_memory, free_before, deadline);
@@ -165,7 +163,7 @@ OrFailure<void> measure(const EvaluationJob& job, CandidateCalls& calls, HeldLea
     return outcome.measured.early ? OrFailure<void>{} : tl::unexpected(std::move(cause));
   }
   if (job.stage == nullptr && !ended_badly(outcome.measured)) release_lease(job, held, outcome);
-  return leave(job, *session, outcome, deadline);
+  return leave(job, session, outcome, deadline);
 }
 
 void end(const EvaluationJob& job, Contestant candidate, const Measurements& measured,
@@ -180,9 +178,9 @@ void end(const EvaluationJob& job, Contestant candidate, const Measurements& mea
 OrFailure<void> check_device(const EvaluationJob& job, HeldLease& held, EvaluationOutcome& outcome,
                              Deadline deadline) {
   if (!job.check_device || !ended_badly(outcome.measured)) return {};
-  if (auto done = acquire_lease(job, held, outcome, deadline); !done) return done;
+  TRY_VOID(acquire_lease(job, held, outcome, deadline));
   const PhaseClock clock(outcome.phase_ms, "health");
-  if (auto well = job.check_device(deadline); !well) return tl::unexpected(well.error());
+  TRY_VOID(job.check_device(deadline));
   return {};
 }
 
@@ -209,31 +207,22 @@ bool ended_badly(const Measurements& measured) {
 }
 
 OrFailure<EvaluationOutcome> run_evaluation(const EvaluationJob& job, Deadline deadline) {
-  EvaluationOutcome outcome{.numerics = job.numerics};
+  EvaluationOutcome outcome{.numerics = job.settings.numerics};
   HeldLease held;
   // A candidate's own process may use the device as soon as it is loaded.
   if (job.stage != nullptr) {
-    if (auto done = acquire_lease(job, held, outcome, deadline); !done) {
-      return tl::unexpected(done.error());
-    }
+    TRY_VOID(acquire_lease(job, held, outcome, deadline));
   }
-  auto candidate = started_candidate(job, outcome, deadline);
-  if (!candidate) return tl::unexpected(candidate.error());
-  CandidateCalls calls(job, *candidate);
+  TRY(auto candidate, started_candidate(job, outcome, deadline));
+  CandidateCalls calls(job, candidate);
   if (job.stage == nullptr) {
-    if (auto done = load(job, calls, outcome, deadline); !done) {
-      return tl::unexpected(done.error());
-    }
+    TRY_VOID(load(job, calls, outcome, deadline));
   }
   if (!outcome.measured.early) {
-    if (auto done = measure(job, calls, held, outcome, deadline); !done) {
-      return tl::unexpected(done.error());
-    }
+    TRY_VOID(measure(job, calls, held, outcome, deadline));
   }
   outcome.stage = calls.facts();
-  if (auto done = conclude(job, std::move(*candidate), held, outcome, deadline); !done) {
-    return tl::unexpected(done.error());
-  }
+  TRY_VOID(conclude(job, std::move(candidate), held, outcome, deadline));
   return outcome;
 }
 

@@ -7,28 +7,48 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "runtime/clock.hpp"
+#include "runtime/config/sandbox_config.hpp"
 #include "runtime/device/lease.hpp"
 #include "runtime/result.hpp"
 #include "runtime/submission.hpp"
 #include "sandbox/commit/contestant.hpp"
-#include "sandbox/failure/own_time.hpp"
+#include "sandbox/failure/time_limits.hpp"
 #include "sandbox/judge/bench.hpp"
+#include "sandbox/judge/clock_log.hpp"
 #include "sandbox/judge/ingest_record.hpp"
+#include "sandbox/judge/measurements.hpp"
 #include "sandbox/judge/seed.hpp"
-#include "sandbox/judge/verdict_of.hpp"
-#include "sandbox/reference/further_baselines.hpp"
+#include "sandbox/reference/baseline.hpp"
 #include "sandbox/reference/worker.hpp"
 
 namespace warpsmith::sandbox {
 
+/// Accounts for the time of an evaluation by phase: adds its lifetime to one entry, in
+/// milliseconds.
+class PhaseClock {
+ public:
+  PhaseClock(std::map<std::string, double>& phases, std::string name)
+      : phases_(phases), name_(std::move(name)), began_(SteadyClock::now()) {}
+  ~PhaseClock() { phases_[name_] += in_ms(SteadyClock::now() - began_); }
+  PhaseClock(const PhaseClock&) = delete;
+  PhaseClock& operator=(const PhaseClock&) = delete;
+
+ private:
+  std::map<std::string, double>& phases_;
+  std::string name_;
+  SteadyClock::time_point began_;
+};
+
 /// Verified sets with the distribution of timed sets, besides `verified_sets` with the others.
 inline constexpr int verified_dense_sets = 1;
-/// How many sets must be right for a pass; `sets` is the number for `strict` besides the dense one.
-constexpr int wanted_sets(Numerics numerics, int sets) {
-  return numerics == Numerics::paper ? paper_sets : sets + verified_dense_sets;
+/// How many sets must be right for a pass.
+constexpr int wanted_sets(const SandboxSettings& settings) {
+  return settings.numerics == Numerics::paper
+             ? paper_sets
+             : static_cast<int>(settings.verified_sets) + verified_dense_sets;
 }
 
 /// Takes over a candidate's process, which continues with other sizes of the task's inputs.
@@ -44,44 +64,30 @@ struct EvaluationJob {
   Bench& bench;
   const SecretSeed& seed;
   ReferenceWorker& worker;  // has loaded the task, and compiled it if `timed`
+  /// Numerics `paper` verifies a kernel that passes by `strict` too, if the record says that this
+  /// is possible.
+  const SandboxSettings& settings;
   /// Starts a jailed process, calibrated and stopped, without the candidate's code.
   std::function<OrFailure<Contestant>(Deadline)> start_candidate;
   /// Takes over a candidate's process that completed all its calls. If empty, and after any
   /// failure, the process is killed.
   KeepCandidate keep_candidate;
-  /// Leases the device while the candidate is verified and timed; empty where no device is shared.
+  /// Leases the device while the candidate is verified and timed; empty if no device is shared.
   AcquireLease lease;
   /// Called under the lease after a candidate that ended badly is gone; without the lease it would
-  /// disturb a neighbour's timed calls. Empty where there is no device.
+  /// disturb a neighbour's timed calls. Empty if there is no device.
   CheckDevice check_device;
   std::function<uint64_t()> free_memory;  // free bytes of that device
   bool on_device = false;                 // a GPU is timed
   CandidateStage* stage = nullptr;        // what the candidate sees; null: it maps the bench itself
-  std::chrono::milliseconds call_timeout{5'000};  // limit of each of its calls
-  int verified_sets = 5;
-  int timed_blocks = 8;
   std::chrono::milliseconds long_timing{5'000};  // soft limit of its timed calls
   bool timed = false;
   /// Prepared if `timed`; those that fail are dropped from it. Null: none.
   FurtherBaselines* further = nullptr;
   cuda::ClockReader* clocks = nullptr;  // for a GPU slot whose board supports it
   std::string no_clocks;                // otherwise the reason why not
-  OwnTime* own = nullptr;               // counts the time of the candidate's import and calls
+  CandidateTime* own = nullptr;         // counts the time of the candidate's import and calls
   uint64_t contents_before = 0;  // other evaluations with the same seed used numbers up to this
-  /// `paper` verifies a kernel that passes by `strict` too, if the record says that this is
-  /// possible.
-  Numerics numerics = Numerics::strict;
-};
-
-/// Facts about a candidate that ran on a stage.
-struct StageFacts {
-  bool on_device = false;                    // its work may outlast its stop
-  double reveal_ms = 0, output_copy_ms = 0;  // subtracted from its times, as is an empty call
-  double noop_ms = 0;                        // all that is subtracted, including the sample
-  std::vector<std::string> libraries;        // for computing, mapped after loading
-  std::vector<std::string> hints;            // about its text (host_hints.hpp)
-  std::optional<double> share;               // of the measured time that was subtracted
-  bool within_share = true;                  // false lowers the trust class
 };
 
 /// The results of an evaluation, for `decide` and for the evidence.
@@ -92,6 +98,8 @@ struct EvaluationOutcome {
   std::map<std::string, std::string> jail;
   double candidate_noop_ms = 0, baseline_noop_ms = 0;
   std::optional<StageFacts> stage;
+  std::optional<ClockRecord> clocks;     // of a timed GPU
+  std::string no_clocks;                 // why they are missing; empty on a CPU
   std::optional<double> device_held_ms;  // how long this evaluation had the GPU for itself
 };
 

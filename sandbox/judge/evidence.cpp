@@ -6,9 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/json_text.hpp"
-#include "sandbox/judge/device_clock.hpp"
-#include "sandbox/judge/subtracted_time.hpp"
-#include "sandbox/judge/timed_decision.hpp"
+#include "sandbox/judge/decision.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -54,11 +52,12 @@ Json sets_json(const Measurements& measured) {
   return sets_json(measured.sets);
 }
 
-/// The parties' letters in the order of their calls.
+/// The implementations' letters in the order of their calls.
 std::string order_text(const Block& order) {
   constexpr std::array letters{'k', 'e', 'c', 'm', 'g'};  // kernel, eager, compiled, max, graph
   std::string text;
-  for (const Party party : order) text += letters[static_cast<size_t>(party)];
+  for (const Implementation implementation : order)
+    text += letters[static_cast<size_t>(implementation)];
   return text;
 }
 
@@ -93,13 +92,13 @@ const char* read_when(const ClockRecord& record) {
   return some ? "around the first blocks and after all" : "before and after all blocks";
 }
 
-/// Arrays with one figure per reading, and a summary; the reason where nothing was read; null on a
+/// Arrays with one figure per reading, and a summary; the reason if nothing was read; null on a
 /// CPU.
-Json clocks_json(const Timings& timings) {
-  if (!timings.clocks) {
-    return timings.no_clocks.empty() ? Json() : Json{{"reason", timings.no_clocks}};
+Json clocks_json(const EvaluationOutcome& outcome) {
+  if (!outcome.clocks) {
+    return outcome.no_clocks.empty() ? Json() : Json{{"reason", outcome.no_clocks}};
   }
-  const ClockRecord& record = *timings.clocks;
+  const ClockRecord& record = *outcome.clocks;
   Json summary = summary_json(cuda::summary_of(record.samples));
   summary["readings"] = record.samples.size();
   return {{"read", read_when(record)},
@@ -125,7 +124,7 @@ const char* clock_of(const EvaluationOutcome& outcome, const Timings& timings) {
   return events ? "device" : "verifier";
 }
 
-/// The gap between the device's events and our clock.
+/// The gap between the device's events and the verifier's clock.
 Json gap_json(const Timings& timings) {
   return timings.on_device && !timings.blocks.empty() ? Json(clock_gap_ms(timings)) : Json();
 }
@@ -136,7 +135,7 @@ Json undisturbed_json(const std::optional<Undisturbed>& alone) {
       {"eager_ms", alone->eager_ms}, {"compile_ms", alone->compile_ms}, {"slack", alone->slack}};
 }
 
-Json samples_json(const Timings& timings, const char* clock_name) {
+Json samples_json(const EvaluationOutcome& outcome, const Timings& timings) {
   Json candidate = Json::array(), elapsed = Json::array(), clock = Json::array();
   Json waited = Json::array();
   Json eager = Json::array(), compiled = Json::array(), orders = Json::array();
@@ -154,13 +153,13 @@ Json samples_json(const Timings& timings, const char* clock_name) {
     further[std::string(to_string(timed.which))] = further_json(timed, timings.blocks);
   }
   Json json{{"further", further},
-            {"clocks", clocks_json(timings)},
+            {"clocks", clocks_json(outcome)},
             {"candidate_ms", candidate},
             {"candidate_elapsed_ms", elapsed},
             {"candidate_clock_ms", clock},
             {"candidate_waited_ms", waited},
             {"clock_gap_ms", gap_json(timings)},
-            {"clock", clock_name},
+            {"clock", clock_of(outcome, timings)},
             {"grain_ms", timings.grain_ms},
             {"eager_ms", eager},
             {"compile_ms", compiled},
@@ -231,7 +230,7 @@ std::string evidence_json(const EvaluationOutcome& outcome, const IngestRecord& 
   }
   if (ragged != nullptr) json["hidden_sets"] = sets_json(ragged->measured);
   const auto& timings = outcome.measured.timings;
-  json["timing"] = timings ? samples_json(*timings, clock_of(outcome, *timings)) : Json();
+  json["timing"] = timings ? samples_json(outcome, *timings) : Json();
   // A candidate chooses the names of its libraries, which need not be UTF-8.
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The record behind a verdict, sufficient to check it.
+// The record of a verdict, sufficient to check it.
 #pragma once
 
 #include <string>

@@ -11,7 +11,7 @@ OrFailure<std::optional<double>> call_further(Baseline which, uint32_t set, Work
   const MeteredCall call = meter.measure([&] { return session.baseline(which, set, patience); });
   if (!call.fault) return std::optional<double>{call.charged_ms};
   if (session.alive()) {
-    further.drop(which, session.said());
+    further.drop(which, session.last_error());
     return std::optional<double>{};
   }
   Failure failure = failure_of(*call.fault, std::string(to_string(which)));
@@ -26,17 +26,16 @@ OrFailure<std::optional<double>> call_further(Baseline which, uint32_t set, Work
 }
 
 OrFailure<std::optional<double>> FurtherTrials::call(Baseline which) {
-  return call_further(which, 0, place_.session, place_.meter, further_, place_.patience);
+  return call_further(which, 0, context_.session, context_.meter, further_, context_.patience);
 }
 
 OrFailure<void> FurtherTrials::check(const BoundRule& bound) {
   for (const Baseline which : further_.left()) {
-    const auto called = call(which);
-    if (!called) return tl::unexpected(called.error());
-    if (!*called) continue;
-    if (auto done = place_.session.collect(0, place_.patience); !done) return done;
+    TRY(const auto called, call(which));
+    if (!called) continue;
+    TRY_VOID(context_.session.collect(0, context_.patience));
     const Outputs kept{Side::candidate}, own{Side::worker};
-    if (place_.bench.compare_outputs(own, kept, bound).right()) continue;
+    if (context_.bench.compare_outputs(own, kept, bound).right()) continue;
     further_.drop(which, "it differs from eager on dense inputs");
   }
   return {};
@@ -44,11 +43,10 @@ OrFailure<void> FurtherTrials::check(const BoundRule& bound) {
 
 OrFailure<void> FurtherTrials::time_each(const std::function<OrFailure<void>()>& prepare) {
   for (const Baseline which : further_.left()) {
-    if (auto ready = prepare(); !ready) return ready;
-    const auto called = call(which);
-    if (!called) return tl::unexpected(called.error());
-    if (*called) times_[which].push_back(**called);
-    if (auto done = place_.session.forget(place_.patience); !done) return done;
+    TRY_VOID(prepare());
+    TRY(const auto called, call(which));
+    if (called) times_[which].push_back(*called);
+    TRY_VOID(context_.session.free_outputs(context_.patience));
   }
   return {};
 }

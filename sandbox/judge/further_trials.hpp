@@ -9,20 +9,20 @@
 
 #include "sandbox/judge/bench.hpp"
 #include "sandbox/judge/ingest_record.hpp"
-#include "sandbox/reference/further_baselines.hpp"
+#include "sandbox/reference/baseline.hpp"
 #include "sandbox/timing/call_meter.hpp"
 
 namespace warpsmith::sandbox {
 
 /// Calls a further baseline once on buffer set `set`. Returns milliseconds; empty if it failed and
-/// was dropped. On a failure the worker ended too; it is
-/// dropped at the second, or where it did not return in time.
+/// was dropped. An error means that the worker ended too; the baseline is dropped at the second
+/// one, or if it did not return in time.
 OrFailure<std::optional<double>> call_further(Baseline which, uint32_t set, WorkerSession& session,
                                               const CallMeter& meter, FurtherBaselines& further,
                                               Patience patience);
 
 /// What the calls of one ingest use. All of it outlives the trials.
-struct TrialPlace {
+struct TrialContext {
   WorkerSession& session;
   Bench& bench;
   const CallMeter& meter;
@@ -31,8 +31,8 @@ struct TrialPlace {
 
 class FurtherTrials {
  public:
-  FurtherTrials(const TrialPlace& place, FurtherBaselines& further)
-      : place_(place), further_(further) {}
+  FurtherTrials(const TrialContext& context, FurtherBaselines& further)
+      : context_(context), further_(further) {}
 
   /// Compares with eager's outputs, which the bench keeps for set 0. Drops a baseline that differs.
   OrFailure<void> check(const BoundRule& bound);
@@ -44,7 +44,7 @@ class FurtherTrials {
  private:
   OrFailure<std::optional<double>> call(Baseline which);
 
-  TrialPlace place_;
+  TrialContext context_;
   FurtherBaselines& further_;
   std::map<Baseline, std::vector<double>> times_;
 };

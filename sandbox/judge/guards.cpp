@@ -48,13 +48,13 @@ void poison(Dtype dtype, std::span<std::byte> output) {
 }
 
 void arm_guards(const SharedBuffers& outputs, uint32_t set) {
-  for (const ByteZone& zone : zones_beside_outputs(outputs.layout())) {
+  for (const ByteZone& zone : zones_between_outputs(outputs.layout())) {
     std::ranges::fill(outputs.zone(set, zone), guard_value);
   }
 }
 
 bool guards_intact(const SharedBuffers& outputs, uint32_t set) {
-  return std::ranges::all_of(zones_beside_outputs(outputs.layout()), [&](const ByteZone& zone) {
+  return std::ranges::all_of(zones_between_outputs(outputs.layout()), [&](const ByteZone& zone) {
     return is_guard(outputs.zone(set, zone));
   });
 }

@@ -11,13 +11,13 @@
 
 namespace warpsmith::sandbox {
 
-/// Eight bytes to repeat that no right output holds: NaN patterns for floats, extreme odd values
+/// Eight bytes to repeat that no right output contains: NaN patterns for floats, extreme odd values
 /// for integers, 0xA5 for booleans (neither 0 nor 1).
 uint64_t poison_pattern(Dtype dtype);
 /// Fills an output with its poison pattern.
 void poison(Dtype dtype, std::span<std::byte> output);
 
-/// The value of every byte beside an output.
+/// The value of every byte next to an output.
 inline constexpr std::byte guard_value{0xC7};
 
 /// Fills all of a set except its outputs, so that no call can leave notes there for the next.

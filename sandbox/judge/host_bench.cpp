@@ -2,13 +2,69 @@
 #include "sandbox/judge/host_bench.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "sandbox/judge/element_types.hpp"
 #include "sandbox/judge/guards.hpp"
-#include "sandbox/judge/host_stage.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
+
+constexpr size_t slot_bytes = 8;  // of a sampled element
+
+void read_positions(std::span<const std::byte> set, std::span<const SamplePosition> positions,
+                    std::vector<std::byte>& into) {
+  for (size_t i = 0; i < positions.size(); ++i) {
+    std::memcpy(into.data() + i * slot_bytes, set.data() + positions[i].offset, positions[i].bytes);
+  }
+}
+
+/// The stage of a bench in the host's memory.
+class HostStage final : public CandidateStage {
+ public:
+  /// `inputs` and `outputs` are the bench's; their memory outlives it.
+  static Result<std::unique_ptr<CandidateStage>> create(const SharedBuffers& inputs,
+                                                        const SharedBuffers& outputs) {
+    const BufferLayout layout = inputs.layout().one_set();
+    auto shown = SharedBuffers::inputs(layout);
+    if (!shown) return fail("the stage's inputs", std::move(shown.error()));
+    auto written = SharedBuffers::outputs(layout);
+    if (!written) return fail("the stage's outputs", std::move(written.error()));
+    return std::unique_ptr<CandidateStage>(
+        new HostStage(inputs, outputs, std::move(*shown), std::move(*written)));
+  }
+
+  CandidateMemory memory() const override { return candidate_memory(shown_, written_); }
+
+  void arm(uint32_t set, std::span<const SamplePosition> positions) override {
+    std::ranges::copy(outputs_.whole(set), written_.whole(0).begin());
+    positions_.assign(positions.begin(), positions.end());
+    sampled_.assign(positions.size() * slot_bytes, std::byte{0});
+  }
+
+  void reveal(uint32_t set) override { stream_copy(shown_.whole(0), inputs_.whole(set)); }
+
+  void sample() override { read_positions(written_.whole(0), positions_, sampled_); }
+
+  bool take(uint32_t set) override {
+    std::ranges::copy(written_.whole(0), outputs_.whole(set).begin());
+    std::vector<std::byte> taken(sampled_.size(), std::byte{0});
+    read_positions(outputs_.whole(set), positions_, taken);
+    return taken == sampled_;
+  }
+
+ private:
+  HostStage(SharedBuffers inputs, SharedBuffers outputs, SharedBuffers shown, SharedBuffers written)
+      : inputs_(std::move(inputs)),
+        outputs_(std::move(outputs)),
+        shown_(std::move(shown)),
+        written_(std::move(written)) {}
+
+  SharedBuffers inputs_, outputs_;  // the bench's
+  SharedBuffers shown_, written_;   // the candidate's, one set of each
+  std::vector<SamplePosition> positions_;
+  std::vector<std::byte> sampled_;  // `slot_bytes` per position
+};
 
 std::span<float> as_floats(std::span<std::byte> bytes) {
   return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
@@ -61,7 +117,7 @@ Result<std::unique_ptr<HostBench>> HostBench::create(const TaskSignature& signat
   if (!candidate) return fail("outputs", candidate.error());
   auto worker = SharedBuffers::outputs(layout, memory.worker);
   if (!worker) return fail("baseline outputs", worker.error());
-  if (!fits(memory.result, result_bytes(signature))) {
+  if (!is_reusable(memory.result, result_bytes(signature))) {
     memory.result.reset();
     auto result = MemoryFile::create("references", result_bytes(signature));
     if (!result) return fail("references", result.error());
@@ -72,9 +128,7 @@ Result<std::unique_ptr<HostBench>> HostBench::create(const TaskSignature& signat
 }
 
 Result<std::unique_ptr<CandidateStage>> HostBench::make_stage() const {
-  auto made = HostStage::create(inputs_, candidate_);
-  if (!made) return tl::unexpected(std::move(made.error()));
-  return std::unique_ptr<CandidateStage>(std::move(*made));
+  return HostStage::create(inputs_, candidate_);
 }
 
 SessionMemory HostBench::session_memory() const {

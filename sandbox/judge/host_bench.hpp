@@ -6,7 +6,6 @@
 
 #include "runtime/process/memory_file.hpp"
 #include "sandbox/judge/bench.hpp"
-#include "sandbox/judge/reference_places.hpp"
 
 namespace warpsmith::sandbox {
 
@@ -22,7 +21,7 @@ class HostBench final : public Bench {
   /// `memory`, which no other bench may use and no process may map.
   static Result<std::unique_ptr<HostBench>> create(const TaskSignature& signature,
                                                    BenchMemory& memory);
-  /// Uses memory of its own.
+  /// Uses newly allocated memory.
   static Result<std::unique_ptr<HostBench>> create(const TaskSignature& signature);
 
   const SharedBuffers& inputs() const { return inputs_; }

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "runtime/checksum.hpp"
+#include "runtime/bytes.hpp"
 #include "runtime/codec.hpp"
 #include "runtime/run/durable_file.hpp"
 #include "runtime/run/owned_folder.hpp"
@@ -25,12 +25,12 @@ std::string path_of(const std::string& folder, const std::string& key) {
 }  // namespace
 
 std::string record_key(const Task& task, const std::string& machine, const std::string& stack,
-                       const IngestWish& wish) {
+                       const IngestOptions& options) {
   std::string text = ingest_version;
-  if (wish.scope == IngestScope::verified) text += " verified";
-  if (wish.numerics == Numerics::paper) text += " paper";
+  if (options.scope == IngestScope::verified) text += " verified";
+  if (options.numerics == Numerics::paper) text += " paper";
   text += '\n' + task_key(task) + '\n' + machine + '\n' + stack;
-  for (const Baseline which : wish.further) text.append(1, '\n').append(to_string(which));
+  for (const Baseline which : options.further) text.append(1, '\n').append(to_string(which));
   return sha256_hex(text);
 }
 

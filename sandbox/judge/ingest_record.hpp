@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/describe.hpp"
 #include "runtime/result.hpp"
 #include "runtime/task.hpp"
 #include "runtime/verdict.hpp"
@@ -22,10 +23,7 @@ struct InputRule {
   double mean = 0, deviation = 0;  // only for a parameter
   bool non_negative = false;       // only for a parameter
 
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(parameter, drawn, domain, mean, deviation, non_negative);
-  }
+  WARPSMITH_RECORD(parameter, drawn, domain, mean, deviation, non_negative)
 };
 
 /// The results for one distribution. Errors are in units of the bound.
@@ -37,10 +35,7 @@ struct DistributionFacts {
   double bf16_error = 0;    // with lower precision: above 1 the bound rejects it
   double tf32_error = 0;
 
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(distribution, kept, eager_error, honest_error, bf16_error, tf32_error);
-  }
+  WARPSMITH_RECORD(distribution, kept, eager_error, honest_error, bf16_error, tf32_error)
 };
 
 /// The results for a further baseline.
@@ -50,10 +45,7 @@ struct BaselineFacts {
   double ms = 0;       // median; 0 if it was not timed
   std::string reason;  // why the task lacks it; otherwise empty
 
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(which, seconds, ms, reason);
-  }
+  WARPSMITH_RECORD(which, seconds, ms, reason)
 };
 
 struct IngestRecord {
@@ -62,17 +54,14 @@ struct IngestRecord {
   std::vector<DistributionFacts> distributions;
   std::vector<std::vector<float>> profiles;  // per output: S of dense sets, per block of elements
   std::vector<BaselineFacts> further;        // one for each wanted baseline
-  uint64_t worker_bytes = 0;  // of a GPU that the reference worker needs beside the bench
+  uint64_t worker_bytes = 0;  // of a GPU that the reference worker needs besides the bench
   std::string refusal;        // why the task is refused or quarantined; otherwise empty
   // Only for numerics `paper`:
   std::string strict_refusal;  // why `strict` cannot judge the task; otherwise empty
   std::string weakness;        // the wrong answers that the tolerance accepts, with commas between
 
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(facts, rules, distributions, profiles, further, worker_bytes, refusal, strict_refusal,
-            weakness);
-  }
+  WARPSMITH_RECORD(facts, rules, distributions, profiles, further, worker_bytes, refusal,
+                   strict_refusal, weakness)
 };
 
 /// How much of a task is measured.
@@ -81,8 +70,8 @@ enum class IngestScope : uint8_t {
   verified,  // only what verifying needs: no compiled baseline, no times, no profiles
 };
 
-/// What an ingest was asked for.
-struct IngestWish {
+/// What an ingest measures.
+struct IngestOptions {
   IngestScope scope = IngestScope::whole;
   Numerics numerics = Numerics::strict;
   std::vector<Baseline> further;
@@ -90,7 +79,7 @@ struct IngestWish {
 
 /// Content hash of all that a record depends on.
 std::string record_key(const Task& task, const std::string& machine, const std::string& stack,
-                       const IngestWish& wish);
+                       const IngestOptions& options);
 
 /// Rules for the sets of numerics `paper`: inputs get the mean and the deviation of the task's own,
 /// as parameters do. Values that must lie in (0, 1) still do.

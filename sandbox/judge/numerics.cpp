@@ -7,7 +7,7 @@
 #include <cassert>
 #include <cstring>
 
-#include "sandbox/commit/tensor_size.hpp"
+#include "sandbox/commit/tensor_memory.hpp"
 
 namespace warpsmith::sandbox {
 namespace {

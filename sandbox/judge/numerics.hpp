@@ -15,7 +15,7 @@ namespace warpsmith::sandbox {
 /// Fewer perturbed evaluations underestimate S more often, so the constant is larger: c is 16
 /// for four evaluations and 8 for eight.
 BoundRule bound_for(int evaluations);
-/// Perturbed evaluations behind every bound of a verdict.
+/// The perturbed evaluations that every bound of a verdict is made from.
 inline constexpr int spread_evaluations = 4;
 
 /// The absolute and relative tolerance of numerics `paper`, from published numbers on KernelBench.

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "runtime/checksum.hpp"
+#include "runtime/bytes.hpp"
 
 namespace warpsmith::sandbox {
 

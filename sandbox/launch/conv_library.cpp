@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sandbox/launch/conv_library.hpp"
-
 #include <algorithm>
 #include <array>
 
-#include "sandbox/launch/cudnn_abi.hpp"
+#include "sandbox/launch/library_abi.hpp"
+#include "sandbox/launch/library_steps.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -62,7 +61,7 @@ cudnn::DataType cudnn_type(Dtype dtype) {
   return dtype == Dtype::bf16 ? cudnn::data_bf16 : cudnn::data_f32;
 }
 
-/// Float32 operands use TF32 only where the plan allows it.
+/// Float32 operands use TF32 only if the plan allows it.
 cudnn::Math math_of(const BoundConv& conv, Dtype dtype) {
   if (dtype != Dtype::f32) return cudnn::math_tensor;
   return conv.compute == ComputeType::tf32 ? cudnn::math_tensor : cudnn::math_fma;

@@ -8,21 +8,23 @@
 // misreports the times of copies and fills in a graph, and any record outside a graph belongs to
 // the plan. CUPTI's counters do not work with graphs, so after `records` nothing is launched as a
 // graph.
+#include <cxxabi.h>
+
+#include <cstdlib>
+#include <memory>
 #include <random>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "runtime/cuda/context.hpp"
 #include "runtime/cuda/counter_session.hpp"
-#include "runtime/cuda/cupti_kernels.hpp"
-#include "runtime/cuda/cupti_library.hpp"
+#include "runtime/cuda/cupti.hpp"
 #include "runtime/cuda/device_error.hpp"
-#include "runtime/cuda/virtual_memory.hpp"
 #include "runtime/random_stream.hpp"
 #include "sandbox/compile/cubin.hpp"
 #include "sandbox/jail/seccomp_filter.hpp"
-#include "sandbox/launch/demangled.hpp"
-#include "sandbox/launch/module_globals.hpp"
-#include "sandbox/launch/plan_device.hpp"
+#include "sandbox/launch/launcher.hpp"
 #include "sandbox/launch/set_graphs.hpp"
 #include "sandbox/profile/profiled_kernel.hpp"
 
@@ -30,6 +32,68 @@ namespace warpsmith::sandbox {
 namespace {
 
 using std::chrono::nanoseconds;
+
+/// Resets the device variables of a candidate's module before each call, so that no call passes
+/// anything to the next.
+class ModuleGlobals {
+ public:
+  /// Saves an image of the variables; call it before anything of the module runs. An error names a
+  /// variable that the driver cannot find. Throws DeviceError.
+  static Result<ModuleGlobals> keep(const cuda::Context& context, const cuda::KernelModule& module,
+                                    const std::vector<std::string>& names, CUstream stream) {
+    Variables found;
+    uint64_t bytes = 0;
+    for (const std::string& name : names) {
+      const auto variable = module.variable(name.c_str());
+      if (!variable) {
+        return fail(ErrorCode::invalid_config,
+                    "the variable \"" + name + "\" cannot be reset: declare it without static");
+      }
+      found.push_back(*variable);
+      bytes += variable->bytes;
+    }
+    ModuleGlobals made{context, std::move(found), bytes};
+    CUdeviceptr to = made.image_.address();
+    for (const auto& variable : made.variables_) {
+      made.copy(to, variable.address, variable.bytes, stream);
+      to += variable.bytes;
+    }
+    context.synchronize();
+    return made;
+  }
+
+  /// Restores the image, with one copy for each variable.
+  void restore(CUstream stream) const {
+    CUdeviceptr from = image_.address();
+    for (const auto& variable : variables_) {
+      copy(variable.address, from, variable.bytes, stream);
+      from += variable.bytes;
+    }
+  }
+
+ private:
+  using Variables = std::vector<cuda::KernelModule::Variable>;
+  ModuleGlobals(const cuda::Context& context, Variables variables, uint64_t bytes)
+      : api_(&context.api()), variables_(std::move(variables)), image_(*api_, bytes) {}
+  void copy(CUdeviceptr to, CUdeviceptr from, uint64_t bytes, CUstream stream) const {
+    cuda::check(*api_, api_->cuMemcpyDtoDAsync(to, from, bytes, stream), "cuMemcpyDtoDAsync");
+  }
+
+  const cuda::Api* api_;
+  Variables variables_;
+  cuda::DeviceMemory image_;
+};
+
+/// The readable name of a kernel; `name` unchanged if it is not a mangled C++ name or is longer
+/// than 4 KiB. Only for jailed processes: a candidate may have chosen the name.
+std::string demangled(const std::string& name) {
+  constexpr size_t most_bytes = 4096;
+  if (!name.starts_with("_Z") || name.size() > most_bytes) return name;
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text{
+      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), &std::free};
+  return status == 0 && text ? std::string(text.get()) : name;
+}
 
 constexpr unsigned poison = 0xffffffff;  // NaN in every real type
 
@@ -57,11 +121,8 @@ using Recorder = Result<cuda::DynamicLibrary>;
 /// Call it before the context is made. The filter of `confine` then covers CUPTI's threads, if any,
 /// as it covers the driver's.
 Recorder start_recording() {
-  auto cupti = cuda::load_cupti();
-  if (!cupti) return cupti;
-  if (auto started = cuda::start_kernel_records(*cupti); !started) {
-    return tl::unexpected(std::move(started.error()));
-  }
+  TRY(auto cupti, cuda::load_cupti());
+  TRY_VOID(cuda::start_kernel_records(cupti));
   return cupti;
 }
 
@@ -93,11 +154,11 @@ class CudaDevice final : public PlanDevice {
   Result<void> load() override {
     try {
       map_memories();
-      if (auto done = load_module(); !done) return done;
+      TRY_VOID(load_module());
       prepare_refresh();
-      if (auto done = record_sets(); !done) return done;
+      TRY_VOID(record_sets());
       // Drop the records of loading: only launches by `run` belong to the plan.
-      return recording_ ? cuda::forget_kernel_records(*recorder_) : Result<void>{};
+      return recording_ ? cuda::discard_kernel_records(*recorder_) : Result<void>{};
     } catch (const cuda::DeviceError& error) {
       if (error.no_memory()) throw;
       return fail(ErrorCode::invalid_config, error.what());
@@ -173,23 +234,20 @@ class CudaDevice final : public PlanDevice {
   /// A plan without `launch` steps has no kernels and so no module.
   Result<void> load_module() {
     if (plan_.artefact.empty()) return {};
-    const auto facts = read_cubin(plan_.artefact);
-    if (!facts) return tl::unexpected(facts.error());
+    TRY(const auto facts, read_cubin(plan_.artefact));
     module_.emplace(api_, plan_.artefact.data());
-    if (facts->variables.empty()) return {};
-    auto kept = ModuleGlobals::keep(context_, *module_, facts->variables, stream_.get());
-    if (!kept) return tl::unexpected(std::move(kept.error()));
-    globals_.emplace(std::move(*kept));
+    if (facts.variables.empty()) return {};
+    TRY(auto kept, ModuleGlobals::keep(context_, *module_, facts.variables, stream_.get()));
+    globals_.emplace(std::move(kept));
     return {};
   }
 
   Result<void> record_sets() {
     graphs_.emplace(context_, module_ ? &*module_ : nullptr, plan_.plan, libraries_);
-    if (auto done = graphs_->prepare(); !done) return done;
+    TRY_VOID(graphs_->prepare());
     for (uint32_t set = 0; set < plan_.layout.sets; ++set) {
-      auto made = graphs_->record(stream_.get(), bases_of(set));
-      if (!made) return tl::unexpected(std::move(made.error()));
-      sets_.push_back(std::move(*made));
+      TRY(auto made, graphs_->record(stream_.get(), bases_of(set)));
+      sets_.push_back(std::move(made));
     }
     cuda::check(api_, api_.cuStreamSynchronize(stream_.get()), "cuStreamSynchronize");
     return {};
@@ -290,10 +348,9 @@ Result<std::unique_ptr<PlanDevice>> open_cuda_device(Recording recording) {
   Recorder recorder = recording == Recording::on
                           ? start_recording()
                           : Recorder{fail(ErrorCode::unsupported, "this launcher does not record")};
-  auto context = cuda::Context::open(0);
-  if (!context) return tl::unexpected(std::move(context.error()));
+  TRY(auto context, cuda::Context::open(0));
   try {
-    return std::make_unique<CudaDevice>(std::move(*context), std::move(recorder));
+    return std::make_unique<CudaDevice>(std::move(context), std::move(recorder));
   } catch (const cuda::DeviceError& error) {
     return fail(ErrorCode::infrastructure, error.what());
   }

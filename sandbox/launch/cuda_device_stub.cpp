@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stands in for cuda_device.cpp in builds without a CUDA toolkit.
-#include "sandbox/launch/plan_device.hpp"
+#include "sandbox/launch/launcher.hpp"
 
 namespace warpsmith::sandbox {
 

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuBLAS is column-major: it sees a row-major matrix as its transpose, so out = a · b is computed
 // as outᵀ = bᵀ · aᵀ.
-#include "sandbox/launch/gemm_library.hpp"
-
-#include "sandbox/launch/cublas_abi.hpp"
+#include "sandbox/launch/library_abi.hpp"
+#include "sandbox/launch/library_steps.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
-
-constexpr uint32_t buffer_alignment = 64;  // bytes, of every tensor and scratch buffer
 
 cublas::DataType data_type(Dtype dtype) {
   if (dtype == Dtype::f16) return cublas::data_f16;
@@ -19,10 +16,8 @@ cublas::Operation operation(const BoundMatrix& matrix) {
   return matrix.transposed ? cublas::op_transpose : cublas::op_none;
 }
 
-/// TF32 needs float32 operands and the plan's consent; all else computes in float32.
 cublas::Compute compute_type(const BoundGemm& gemm, const std::vector<BoundBuffer>& buffers) {
-  const bool tf32 = gemm.compute == ComputeType::tf32 && buffers[gemm.a.buffer].dtype == Dtype::f32;
-  return tf32 ? cublas::compute_tf32 : cublas::compute_f32;
+  return uses_tf32(gemm, buffers) ? cublas::compute_tf32 : cublas::compute_f32;
 }
 
 int lt_epilogue(Epilogue epilogue) {

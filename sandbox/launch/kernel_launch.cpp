@@ -9,8 +9,6 @@
 namespace warpsmith::sandbox {
 namespace {
 
-constexpr uint32_t portable_cluster = 8;  // blocks; every device with clusters supports this size
-
 /// Holds a parameter's value until the driver has copied it. Tensor maps need 64-byte alignment.
 struct alignas(64) ParameterValue {
   std::array<std::byte, sizeof(CUtensorMap)> bytes{};
@@ -28,36 +26,24 @@ tl::unexpected<Error> refused(const std::string& what) {
 
 CUtensorMapDataType map_type(Dtype dtype) {
   switch (dtype) {
-    case Dtype::f32:
-      return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
-    case Dtype::f64:
-      return CU_TENSOR_MAP_DATA_TYPE_FLOAT64;
-    case Dtype::f16:
-      return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
-    case Dtype::bf16:
-      return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
-    case Dtype::i64:
-      return CU_TENSOR_MAP_DATA_TYPE_INT64;
-    case Dtype::i32:
-      return CU_TENSOR_MAP_DATA_TYPE_INT32;
-    case Dtype::i16:
-      return CU_TENSOR_MAP_DATA_TYPE_UINT16;
-    default:
-      return CU_TENSOR_MAP_DATA_TYPE_UINT8;
+#define WARPSMITH_CASE(ours, cudas) \
+  case Dtype::ours:                 \
+    return CU_TENSOR_MAP_DATA_TYPE_##cudas;
+    WARPSMITH_TENSOR_MAP_TYPES(WARPSMITH_CASE)
+#undef WARPSMITH_CASE
   }
+  return CU_TENSOR_MAP_DATA_TYPE_UINT8;
 }
 
 CUtensorMapSwizzle map_swizzle(Swizzle swizzle) {
   switch (swizzle) {
-    case Swizzle::b32:
-      return CU_TENSOR_MAP_SWIZZLE_32B;
-    case Swizzle::b64:
-      return CU_TENSOR_MAP_SWIZZLE_64B;
-    case Swizzle::b128:
-      return CU_TENSOR_MAP_SWIZZLE_128B;
-    default:
-      return CU_TENSOR_MAP_SWIZZLE_NONE;
+#define WARPSMITH_CASE(ours, cudas) \
+  case Swizzle::ours:               \
+    return CU_TENSOR_MAP_SWIZZLE_##cudas;
+    WARPSMITH_SWIZZLES(WARPSMITH_CASE)
+#undef WARPSMITH_CASE
   }
+  return CU_TENSOR_MAP_SWIZZLE_NONE;
 }
 
 CUtensorMap encoded(const cuda::Api& api, const BoundTensorMap& map, Dtype dtype,

@@ -13,8 +13,6 @@
 #include "runtime/process/frame_socket.hpp"
 #include "runtime/process/memory_file.hpp"
 #include "sandbox/commit/control_page.hpp"
-#include "sandbox/commit/futex.hpp"
-#include "sandbox/launch/plan_device.hpp"
 #include "sandbox/profile/record_file.hpp"
 
 namespace warpsmith::sandbox {
@@ -80,14 +78,14 @@ class Launcher {
   RunnerStatus carry_out(Command command, uint32_t set) {
     switch (command) {
       case Command::noop:
-        return took(device_->noop());
+        return record_time(device_->noop());
       case Command::confine:
         return state_ == State::warm ? confine() : RunnerStatus::bad_order;
       case Command::load:
         return state_ == State::confined ? load() : RunnerStatus::bad_order;
       case Command::run:
         if (state_ != State::loaded || set >= sets_) return RunnerStatus::bad_order;
-        return took(device_->run(set));
+        return record_time(device_->run(set));
       case Command::collect:
         return state_ == State::loaded && records_ ? collect() : RunnerStatus::bad_order;
       case Command::count:
@@ -139,7 +137,7 @@ class Launcher {
     return RunnerStatus::ok;
   }
 
-  RunnerStatus took(nanoseconds span) {
+  RunnerStatus record_time(nanoseconds span) {
     page_.device_ns = static_cast<uint64_t>(std::max<int64_t>(span.count(), 0));
     return RunnerStatus::ok;
   }

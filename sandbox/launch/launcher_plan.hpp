@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/describe.hpp"
 #include "runtime/result.hpp"
 #include "sandbox/commit/shared_buffers.hpp"
 #include "sandbox/plan/bound_plan.hpp"
@@ -20,10 +21,7 @@ struct LauncherPlan {
   uint64_t output_bytes = 0;
   std::string artefact;  // the compiled kernels in the device's format: a cubin
 
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(plan, layout, input_bytes, output_bytes, artefact);
-  }
+  WARPSMITH_RECORD(plan, layout, input_bytes, output_bytes, artefact)
   /// Checks that every index has its buffer, every tensor lies within its memory, every access of a
   /// library step lies within its buffer, and every number is possible on some device. The actual
   /// device may still refuse a plan that is too large for it. The error is `parse_failed` and names

@@ -5,30 +5,30 @@
 #include <filesystem>
 
 #include "runtime/cuda/driver.hpp"
-#include "sandbox/jail/own_program.hpp"
+#include "sandbox/jail/presets.hpp"
 #include "sandbox/launch/launcher.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
 
-constexpr int starts_at_most = 3;  // retries when launchers die before they are warm
+constexpr int most_starts = 3;  // retries when launchers die before they are warm
 constexpr uint32_t driver_files = 1024;
 
-void see_folder(JailSpec& jail, const std::string& folder) {
+void show_folder(JailSpec& jail, const std::string& folder) {
   const auto same = [&](const Bind& bind) { return bind.jail == folder; };
   if (std::ranges::none_of(jail.read_only, same)) jail.read_only.push_back({folder, folder});
 }
 
-/// Shows the jail the system's libraries, which the driver and NVIDIA's libraries need, and those.
-void see_gpu(JailSpec& jail, const GpuAccess& gpu) {
+/// Shows the jail the driver's and NVIDIA's libraries, and the system's libraries that they need.
+void show_gpu(JailSpec& jail, const GpuAccess& gpu) {
   jail.devices = gpu.nodes;
   jail.limits.open_files = driver_files;
   for (const char* folder : {"/usr/lib", "/usr/lib64", "/lib", "/lib64"}) {
     std::error_code error;
-    if (std::filesystem::exists(folder, error)) see_folder(jail, folder);
+    if (std::filesystem::exists(folder, error)) show_folder(jail, folder);
   }
   for (const auto* folders : {&gpu.driver_folders, &gpu.math_folders}) {
-    for (const std::string& folder : *folders) see_folder(jail, folder);
+    for (const std::string& folder : *folders) show_folder(jail, folder);
   }
 }
 
@@ -49,7 +49,7 @@ void keep_contexts_small(JailSpec& jail) {
 }
 
 /// Order of search: the driver's folders, the libraries' folders, then the loader's defaults.
-void search_gpu(JailSpec& jail, const GpuAccess& gpu) {
+void add_gpu_search_path(JailSpec& jail, const GpuAccess& gpu) {
   std::string path;
   for (const auto* folders : {&gpu.driver_folders, &gpu.math_folders}) {
     for (const std::string& folder : *folders) path += (path.empty() ? "" : ":") + folder;
@@ -69,31 +69,26 @@ Result<JailSpec> launch_jail(const LauncherOptions& options) {
   jail.limits = options.limits;
   jail.limits.tmp_bytes = 0;
   jail.cores = pinned_to(options.core);
-  jail.capture_output = true;  // holds the reason of a failed start
-  const bool apart = gpu && gpu->host_memory_apart;
-  jail.known["host_memory"] = apart ? cuda::out_of_reach : cuda::within_reach;
-  if (gpu) see_gpu(jail, *gpu);
-  if (auto added = add_own_program(jail, options.program); !added) {
-    return tl::unexpected(std::move(added.error()));
-  }
-  if (gpu) search_gpu(jail, *gpu);
+  jail.capture_output = true;  // contains the reason of a failed start
+  const bool apart = gpu && gpu->host_memory_isolated;
+  jail.known["host_memory"] =
+      apart ? cuda::host_memory_out_of_reach : cuda::host_memory_within_reach;
+  if (gpu) show_gpu(jail, *gpu);
+  TRY_VOID(add_own_program(jail, options.program));
+  if (gpu) add_gpu_search_path(jail, *gpu);
   if (gpu) keep_contexts_small(jail);
   return jail;
 }
 
 Result<LauncherPool::Waiting> LauncherPool::start() const {
-  auto jail = launch_jail(options_);
-  if (!jail) return tl::unexpected(std::move(jail.error()));
-  auto ends = FrameSocket::pair();
-  if (!ends) return tl::unexpected(std::move(ends.error()));
-  auto control = ControlMemory::create();
-  if (!control) return tl::unexpected(std::move(control.error()));
-  jail->descriptors = {{launcher_control_fd, control->fd()},
-                       {launcher_socket_fd, ends->second.fd()}};
-  if (options_.records_fd >= 0) jail->descriptors[launcher_records_fd] = options_.records_fd;
-  auto process = JailedProcess::start(*jail);
+  TRY(auto jail, launch_jail(options_));
+  TRY(auto ends, FrameSocket::pair());
+  TRY(auto control, ControlMemory::create());
+  jail.descriptors = {{launcher_control_fd, control.fd()}, {launcher_socket_fd, ends.second.fd()}};
+  if (options_.records_fd >= 0) jail.descriptors[launcher_records_fd] = options_.records_fd;
+  auto process = JailedProcess::start(jail);
   if (!process) return fail("launcher", std::move(process.error()));
-  return Waiting{std::move(*process), std::move(*control), std::nullopt, std::move(ends->first)};
+  return Waiting{std::move(*process), std::move(control), std::nullopt, std::move(ends.first)};
 }
 
 OrFailure<void> LauncherPool::warm(Waiting& launcher, Deadline deadline) const {
@@ -111,9 +106,8 @@ OrFailure<void> LauncherPool::warm(Waiting& launcher, Deadline deadline) const {
 
 Result<void> LauncherPool::refill() {
   while (waiting_.size() < std::max<size_t>(options_.ready, 1)) {
-    auto launcher = start();
-    if (!launcher) return tl::unexpected(std::move(launcher.error()));
-    waiting_.push_back(std::move(*launcher));
+    TRY(auto launcher, start());
+    waiting_.push_back(std::move(launcher));
   }
   return {};
 }
@@ -132,11 +126,10 @@ OrFailure<void> LauncherPool::settle(Deadline deadline) {
 
 OrFailure<WarmLauncher> LauncherPool::take(Deadline deadline) {
   Failure last;
-  for (int started = 0; started < starts_at_most;) {
+  for (int started = 0; started < most_starts;) {
     if (waiting_.empty()) {
-      auto launcher = start();
-      if (!launcher) return tl::unexpected(std::move(launcher.error()));
-      waiting_.push_back(std::move(*launcher));
+      TRY(auto launcher, start());
+      waiting_.push_back(std::move(launcher));
       ++started;
     }
     Waiting launcher = std::move(waiting_.front());

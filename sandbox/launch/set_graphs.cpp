@@ -4,6 +4,14 @@
 namespace warpsmith::sandbox {
 namespace {
 
+template <class Library>
+Result<void> open(std::unique_ptr<Library>& library, const cuda::Context& context) {
+  if (library) return {};
+  TRY(auto opened, Library::open(context));
+  library = std::move(opened);
+  return {};
+}
+
 tl::unexpected<Error> refused(PlanPlace place, const std::string& what) {
   return fail(ErrorCode::invalid_config, at_place(place, what));
 }
@@ -15,6 +23,13 @@ cuda::Graph end_capture(const cuda::Api& api, CUstream stream) {
 }
 
 }  // namespace
+
+Result<void> StepLibraries::open_for(const BoundPlan& plan, const cuda::Context& context) {
+  if (has_step<BoundGemm>(plan)) {
+    TRY_VOID(open(gemm, context));
+  }
+  return has_step<BoundConv>(plan) ? open(conv, context) : Result<void>{};
+}
 
 Result<void> SetGraphs::prepare() {
   for (const BoundStep& step : plan_.steps) {
@@ -43,9 +58,8 @@ Result<Enqueue> SetGraphs::ready(const BoundStep& step) {
 
 Result<Enqueue> SetGraphs::ready_launch(const BoundLaunch& launch) {
   if (module_ == nullptr) return fail(ErrorCode::invalid_config, "there are no kernels");
-  auto made = KernelLaunch::prepare(context_, *module_, launch);
-  if (!made) return tl::unexpected(std::move(made.error()));
-  return Enqueue{[this, kernel = std::move(*made)](CUstream stream, const DeviceBases& bases) {
+  TRY(auto made, KernelLaunch::prepare(context_, *module_, launch));
+  return Enqueue{[this, kernel = std::move(made)](CUstream stream, const DeviceBases& bases) {
     kernel.enqueue(stream, bases, plan_.buffers);
   }};
 }

@@ -3,11 +3,23 @@
 // built with the toolkit.
 #pragma once
 
+#include <memory>
 #include <vector>
 
-#include "sandbox/launch/step_libraries.hpp"
+#include "sandbox/launch/library_steps.hpp"
 
 namespace warpsmith::sandbox {
+
+/// The libraries that steps of plans call. Each opens once per process, for the first plan that
+/// needs it.
+struct StepLibraries {
+  std::unique_ptr<GemmLibrary> gemm;
+  std::unique_ptr<ConvLibrary> conv;
+
+  /// Opens the libraries that the plan's steps call. `unsupported` if the machine lacks one,
+  /// which is not the plan's fault. Throws DeviceError. `context` outlives this.
+  Result<void> open_for(const BoundPlan& plan, const cuda::Context& context);
+};
 
 /// Prepares steps and records them.
 class SetGraphs {
@@ -34,7 +46,7 @@ class SetGraphs {
   Enqueue ready_memory(const BoundStep& step) const;
 
   const cuda::Context& context_;
-  const cuda::KernelModule* module_;  // null where no step launches
+  const cuda::KernelModule* module_;  // null if no step launches
   const BoundPlan& plan_;
   StepLibraries& libraries_;
   std::vector<Ready> steps_;

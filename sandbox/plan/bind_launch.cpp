@@ -87,7 +87,7 @@ int64_t map_stride(const PlacedExpression& expression, PlanScope& scope) {
   return stride;
 }
 
-/// Fills in shape and strides. Returns the end of the last byte that they reach; empty where that
+/// Fills in shape and strides. Returns the end of the last byte that they reach; empty if that
 /// is beyond any memory.
 std::optional<uint64_t> reach_of(const TensorMapArgument& map, int64_t unit, BoundTensorMap& bound,
                                  PlanScope& scope) {
@@ -108,7 +108,7 @@ std::optional<uint64_t> reach_of(const TensorMapArgument& map, int64_t unit, Bou
   return fits ? std::optional(reach) : std::nullopt;
 }
 
-/// Empty only where the buffer is unknown.
+/// Empty only if the buffer is unknown.
 std::optional<BoundArgument> bind_map(const TensorMapArgument& map, PlanScope& scope) {
   const auto index = scope.buffer(map.buffer, Access::any);
   if (!index) return std::nullopt;

@@ -96,7 +96,7 @@ BoundGemm numbers_of(const GemmStep& step, PlanScope& scope) {
   return gemm;
 }
 
-/// Returns false where a buffer cannot be used this way.
+/// Returns false if a buffer cannot be used this way.
 bool find_buffers(const GemmStep& step, BoundGemm& gemm, PlanScope& scope) {
   const size_t before = scope.errors().size();
   gemm.a.buffer = scope.buffer(step.a, Access::read).value_or(0);
@@ -125,7 +125,7 @@ void check_types(const GemmStep& step, const BoundGemm& gemm, bool has_numbers, 
       bias.dtype == out ? Holds::at_these_extents : Holds::always);
 }
 
-/// The output's extent in spatial dimension `i`; −1 where the window does not fit.
+/// The output's extent in spatial dimension `i`; −1 if the window does not fit.
 int64_t windows(int64_t extent, int64_t window, const BoundConv& conv, size_t i) {
   const int64_t span = conv.dilation[i] * (window - 1) + 1;
   const int64_t padded = extent + 2 * conv.padding[i];
@@ -157,7 +157,7 @@ std::vector<int64_t> spatial(const std::vector<PlacedExpression>& list, size_t c
   return values;
 }
 
-/// Checks what holds for all extents.
+/// Checks what applies to all extents.
 bool check_conv_types(const ConvStep& step, const BoundConv& conv, PlanScope& scope) {
   const BoundBuffer &x = scope.at(conv.x), &w = scope.at(conv.w), &out = scope.at(conv.out);
   const auto complain = [&](const std::string& what) {

@@ -3,15 +3,18 @@
 // names, and every access of a library step lies within its buffer.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "runtime/describe.hpp"
 #include "runtime/result.hpp"
 #include "runtime/task.hpp"
 #include "sandbox/plan/plan.hpp"
+#include "sandbox/plan/plan_errors.hpp"
 
 namespace warpsmith::sandbox {
 
@@ -24,20 +27,14 @@ struct BoundBuffer {
   bool scratch = false;
   bool writable() const { return scratch || role == TensorRole::output; }
 
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(name, dtype, shape, bytes, role, scratch);
-  }
+  WARPSMITH_RECORD(name, dtype, shape, bytes, role, scratch)
 };
 
 struct Extent3 {
   uint32_t x = 1, y = 1, z = 1;
   uint64_t volume() const { return uint64_t{x} * y * z; }
 
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(x, y, z);
-  }
+  WARPSMITH_RECORD(x, y, z)
 };
 
 struct BoundScalar {
@@ -45,18 +42,12 @@ struct BoundScalar {
   int64_t whole = 0;
   double real = 0;
 
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(type, whole, real);
-  }
+  WARPSMITH_RECORD(type, whole, real)
 };
 struct BoundPointer {
   uint32_t buffer = 0;
 
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(buffer);
-  }
+  WARPSMITH_RECORD(buffer)
 };
 struct BoundTensorMap {
   uint32_t buffer = 0;
@@ -65,10 +56,7 @@ struct BoundTensorMap {
   std::vector<uint32_t> box;      // elements
   Swizzle swizzle = Swizzle::none;
 
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(buffer, shape, strides, box, swizzle);
-  }
+  WARPSMITH_RECORD(buffer, shape, strides, box, swizzle)
 };
 using BoundArgument = std::variant<BoundPointer, BoundScalar, BoundTensorMap>;
 
@@ -82,10 +70,8 @@ struct BoundLaunch {
   std::vector<BoundArgument> args;
   std::vector<PlanPlace> arg_places;
 
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(kernel, kernel_place, grid, block, cluster, shared, cooperative, args, arg_places);
-  }
+  WARPSMITH_RECORD(kernel, kernel_place, grid, block, cluster, shared, cooperative, args,
+                   arg_places)
 };
 
 /// One matrix of a product: row-major as stored, before any transposition.
@@ -96,10 +82,7 @@ struct BoundMatrix {
   int64_t stride = 0;  // elements from matrix to matrix of a batch
   bool transposed = false;
 
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(buffer, rows, columns, row, stride, transposed);
-  }
+  WARPSMITH_RECORD(buffer, rows, columns, row, stride, transposed)
 };
 struct BoundGemm {
   BoundMatrix out, a, b;
@@ -109,10 +92,7 @@ struct BoundGemm {
   Epilogue epilogue = Epilogue::none;
   double alpha = 1, beta = 0;
 
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(out, a, b, bias, m, n, k, batch, compute, epilogue, alpha, beta);
-  }
+  WARPSMITH_RECORD(out, a, b, bias, m, n, k, batch, compute, epilogue, alpha, beta)
 };
 
 struct BoundConv {
@@ -121,38 +101,26 @@ struct BoundConv {
   int64_t groups = 1;
   ComputeType compute = ComputeType::f32;
 
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(out, x, w, stride, padding, dilation, groups, compute);
-  }
+  WARPSMITH_RECORD(out, x, w, stride, padding, dilation, groups, compute)
 };
 
 struct BoundMemset {
   uint32_t out = 0;
   uint8_t value = 0;
 
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(out, value);
-  }
+  WARPSMITH_RECORD(out, value)
 };
 struct BoundCopy {
   uint32_t out = 0, from = 0;
 
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(out, from);
-  }
+  WARPSMITH_RECORD(out, from)
 };
 
 struct BoundStep {
   std::variant<BoundLaunch, BoundGemm, BoundConv, BoundMemset, BoundCopy> what;
   PlanPlace place;
 
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(what, place);
-  }
+  WARPSMITH_RECORD(what, place)
 };
 
 struct BoundPlan {
@@ -161,16 +129,43 @@ struct BoundPlan {
   size_t variant = 0;                // index of the chosen variant
   std::vector<BoundStep> steps;
 
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(buffers, scratch_bytes, variant, steps);
-  }
+  WARPSMITH_RECORD(buffers, scratch_bytes, variant, steps)
 };
 
 /// The share of a plan's `scratch_bytes` that a scratch buffer takes.
 inline uint64_t rounded_scratch(uint64_t bytes) {
   constexpr uint64_t alignment = 256;
   return (bytes + alignment - 1) / alignment * alignment;
+}
+
+// What a launcher and the op of an export do alike.
+
+inline constexpr uint32_t buffer_alignment = 64;  // bytes, of every tensor and scratch buffer
+inline constexpr uint32_t portable_cluster = 8;   // blocks; every device with clusters allows them
+
+/// The workspace that torch gives cuBLAS on the same device, so that both choose the same kernels.
+inline constexpr uint64_t gemm_workspace_bytes = 32ULL << 20U;
+
+/// TF32 needs float32 operands and the plan's consent; all else computes in float32.
+inline bool uses_tf32(const BoundGemm& gemm, const std::vector<BoundBuffer>& buffers) {
+  return gemm.compute == ComputeType::tf32 && buffers[gemm.a.buffer].dtype == Dtype::f32;
+}
+
+/// CUDA's names for the element types of tensor maps and for swizzles, as TYPE(Dtype, CUDA's). Maps
+/// copy bytes: a type without a name there has that of the unsigned integer of its size.
+// clang-format off
+#define WARPSMITH_TENSOR_MAP_TYPES(TYPE)                                        \
+  TYPE(f32, FLOAT32) TYPE(f64, FLOAT64) TYPE(f16, FLOAT16) TYPE(bf16, BFLOAT16) \
+  TYPE(i64, INT64) TYPE(i32, INT32) TYPE(i16, UINT16) TYPE(i8, UINT8)           \
+  TYPE(u8, UINT8) TYPE(boolean, UINT8)
+// clang-format on
+#define WARPSMITH_SWIZZLES(SWIZZLE) \
+  SWIZZLE(none, NONE) SWIZZLE(b32, 32B) SWIZZLE(b64, 64B) SWIZZLE(b128, 128B)
+
+template <class Step>
+bool has_step(const BoundPlan& plan) {
+  return std::ranges::any_of(
+      plan.steps, [](const BoundStep& step) { return std::holds_alternative<Step>(step.what); });
 }
 
 /// The limits of the device and the task.
@@ -182,9 +177,29 @@ struct PlanLimits {
 };
 
 /// Looks up names, evaluates expressions and checks everything that does not need the compiled
-/// kernels. Variants that these extents do not choose (bound_variants.hpp) are checked for errors
+/// kernels. Variants that these extents do not choose are checked for errors
 /// that no extents could fix. The error is `invalid_config`, with one line for each mistake.
 Result<BoundPlan> bind_plan(const Plan& plan, const TaskSignature& signature,
                             const PlanLimits& limits);
+
+/// A variant that these extents do not choose.
+struct OtherVariant {
+  size_t index = 0;
+  std::vector<BoundStep> steps;  // meaningful only without `misfits`
+  PlanErrors misfits;            // why these extents could not use it; not errors of the plan
+};
+
+/// A bound plan and its other variants at the same extents.
+struct BoundVariants {
+  BoundPlan chosen;
+  std::vector<OtherVariant> others;  // in the plan's order
+};
+
+/// Binds every variant; `bind_plan` returns only the chosen one. A mistake that no extents could
+/// fix is an error in every variant; one that depends on the extents is an error only in the chosen
+/// variant. On failure `other_errors` are reported too, but they do not make a plan fail by
+/// themselves.
+Result<BoundVariants> bind_variants(const Plan& plan, const TaskSignature& signature,
+                                    const PlanLimits& limits, const PlanErrors& other_errors = {});
 
 }  // namespace warpsmith::sandbox

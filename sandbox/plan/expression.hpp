@@ -4,7 +4,7 @@
 //   ceildiv(d0 * d1, 256)      d1 % 4 == 0 && d0 >= 64      max(1, d0 / 8)
 //
 // Operators as in C, by falling precedence: ! and - before one operand; * / %; + -; < <= > >=; ==
-// !=; &&; ||. Comparisons give 1 or 0. Functions: ceildiv(a, b), and min and max of two or more
+// !=; &&; ||. Comparisons return 1 or 0. Functions: ceildiv(a, b), and min and max of two or more
 // arguments. Values have 64 bits; overflow and division by zero are errors.
 #pragma once
 

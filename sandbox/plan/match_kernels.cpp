@@ -5,7 +5,7 @@
 #include <limits>
 #include <set>
 
-#include "runtime/config/nearest_name.hpp"
+#include "runtime/message_text.hpp"
 #include "sandbox/plan/plan_errors.hpp"
 
 namespace warpsmith::sandbox {
@@ -23,7 +23,7 @@ bool fits(const BoundArgument& argument, uint32_t parameter) {
   return bytes == 0 ? parameter == 4 || parameter == 8 : parameter == bytes;
 }
 
-/// The value that the parameter cannot hold; empty if it holds.
+/// The value that does not fit the parameter; empty if it fits.
 std::string overflow_of(const BoundArgument& argument, uint32_t parameter) {
   const auto* scalar = std::get_if<BoundScalar>(&argument);
   if (scalar == nullptr || parameter != 4) return {};

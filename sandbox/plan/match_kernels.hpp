@@ -4,7 +4,7 @@
 
 #include "runtime/result.hpp"
 #include "sandbox/compile/cubin.hpp"
-#include "sandbox/plan/bound_variants.hpp"
+#include "sandbox/plan/bound_plan.hpp"
 
 namespace warpsmith::sandbox {
 

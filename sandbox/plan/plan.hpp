@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A launch plan: the steps that a candidate of contract `device` wants to run, as data.
 //
-//   [scratch.partial]                 # a named buffer of its own
+// [scratch.partial]                 # a named extra buffer
 //   dtype = "f32"
 //   shape = ["d0", "ceildiv(d1, 1024)"]
 //
@@ -25,12 +25,16 @@
 // over the names of the task's extents.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
+#include "runtime/describe.hpp"
 #include "runtime/task.hpp"
 #include "sandbox/plan/expression.hpp"
 
@@ -44,10 +48,7 @@ struct PlanPlace {
   uint32_t line = 0;
   uint32_t column = 0;
 
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(line, column);
-  }
+  WARPSMITH_RECORD(line, column)
 };
 
 /// An expression and the place of its first character.
@@ -155,5 +156,29 @@ struct Plan {
   std::vector<ScratchBuffer> scratch;
   std::vector<Variant> variants;  // the first whose condition holds runs
 };
+
+/// The words that plan.toml uses for enumerators.
+template <class E, size_t n>
+using PlanWords = std::array<std::pair<std::string_view, E>, n>;
+
+inline constexpr PlanWords<ComputeType, 2> compute_names{
+    {{"f32", ComputeType::f32}, {"tf32", ComputeType::tf32}}};
+inline constexpr PlanWords<Epilogue, 6> epilogue_names{{{"none", Epilogue::none},
+                                                        {"relu", Epilogue::relu},
+                                                        {"gelu", Epilogue::gelu},
+                                                        {"bias", Epilogue::bias},
+                                                        {"bias_relu", Epilogue::bias_relu},
+                                                        {"bias_gelu", Epilogue::bias_gelu}}};
+inline constexpr PlanWords<Swizzle, 4> swizzle_names{
+    {{"none", Swizzle::none}, {"32", Swizzle::b32}, {"64", Swizzle::b64}, {"128", Swizzle::b128}}};
+
+/// Requires a value in the list.
+template <class E, size_t n>
+std::string_view name_of(E value, const PlanWords<E, n>& names) {
+  for (const auto& [name, known] : names) {
+    if (known == value) return name;
+  }
+  return "?";
+}
 
 }  // namespace warpsmith::sandbox

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <tuple>
 
-#include "runtime/one_line.hpp"
+#include "runtime/message_text.hpp"
 
 namespace warpsmith::sandbox {
 

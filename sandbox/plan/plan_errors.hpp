@@ -11,10 +11,10 @@ namespace warpsmith::sandbox {
 
 inline constexpr size_t plan_errors_shown = 20;
 
-/// Whether an error holds for all extents, or others might fix it.
+/// Whether an error applies to all extents, or others might fix it.
 enum class Holds : uint8_t { always, at_these_extents };
 
-/// The scope of an error in these numbers: it always holds if none of them names an extent.
+/// The scope of an error in these numbers: it always applies if none of them names an extent.
 Holds holds_for(const std::vector<PlacedExpression>& numbers);
 
 class PlanErrors {
@@ -33,7 +33,7 @@ class PlanErrors {
   void add(const PlanErrors& more) {
     list_.insert(list_.end(), more.list_.begin(), more.list_.end());
   }
-  /// Moves the errors that always hold out of `from`.
+  /// Moves the errors that always apply out of `from`.
   void take_permanent(PlanErrors& from);
 
  private:

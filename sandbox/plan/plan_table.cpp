@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "runtime/config/nearest_name.hpp"
+#include "runtime/message_text.hpp"
 #include "sandbox/plan/plan_reader.hpp"
 
 namespace warpsmith::sandbox {
@@ -46,8 +46,8 @@ std::string value_of(const toml::node& node) {
   return kind_of(node);
 }
 
-/// Whether the text is exactly what stands between two quotes on one line, so that columns within
-/// it are known. Columns count characters.
+/// Whether the text is exactly what is written between two quotes on one line, so that columns
+/// within it are known. Columns count characters.
 bool is_plain(const toml::source_region& where, std::string_view text) {
   const auto begins = [](unsigned char byte) { return (byte & 0xC0U) != 0x80U; };
   const auto characters = static_cast<size_t>(std::ranges::count_if(text, begins));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads one table of plan.toml key by key. Errors are collected with their places and reading goes
-// on.
+// Reads one table of plan.toml key by key. Errors are collected with their places, and reading
+// continues.
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@ class PlanTable {
       : table_(table), what_(std::move(what)), errors_(errors) {}
 
   PlanPlace place() const { return place_of(table_); }
-  /// The place of a key's value; the table's where the key is missing.
+  /// The place of a key's value; the table's if the key is missing.
   PlanPlace place_at(std::string_view key) const {
     const toml::node* value = table_.get(key);
     return value == nullptr ? place() : place_of(*value);
@@ -43,7 +43,7 @@ class PlanTable {
   BufferName name(std::string_view key);
   PlacedExpression expression(std::string_view key);
 
-  /// Empty, or the default, where the key is absent.
+  /// Empty, or the default, if the key is absent.
   std::optional<BufferName> maybe_name(std::string_view key);
   std::optional<PlacedExpression> maybe_expression(std::string_view key);
   PlacedExpression expression(std::string_view key, int64_t otherwise);

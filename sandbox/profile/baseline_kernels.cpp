@@ -53,7 +53,7 @@ cuda::RecordKind kind_of(const std::string& name) {
   throw std::runtime_error("unknown kind \"" + clean_name(name) + '"');
 }
 
-/// Empty where the entry has no counters.
+/// Empty if the entry has no counters.
 std::optional<cuda::KernelCounters> counters_of(const Json& entry) {
   const auto found = entry.find("counters");
   if (found == entry.end() || found->is_null()) return std::nullopt;
@@ -86,31 +86,31 @@ ProfiledKernel kernel_of(const Json& entry) {
 }
 
 /// {"kernels": [...], "reason": why there are none, "uncounted": why they have no counters}
-PartyKernels party_of(const Json& reported) {
+CallKernels call_of(const Json& reported) {
   const Json& list = reported.at("kernels");
   if (!list.is_array() || list.size() > most_profiled_kernels) {
     throw std::runtime_error("expected a list of at most " + std::to_string(most_profiled_kernels) +
                              " kernels");
   }
-  PartyKernels party{.reason = reported.at("reason"), .uncounted = reported.at("uncounted")};
-  std::ranges::transform(list, std::back_inserter(party.kernels), kernel_of);
-  if (!party.kernels.empty()) {
-    party.reason.clear();
-  } else if (party.reason.empty()) {
-    party.reason = "it launches nothing";
+  CallKernels call{.reason = reported.at("reason"), .uncounted = reported.at("uncounted")};
+  std::ranges::transform(list, std::back_inserter(call.kernels), kernel_of);
+  if (!call.kernels.empty()) {
+    call.reason.clear();
+  } else if (call.reason.empty()) {
+    call.reason = "it launches nothing";
   }
-  party.reason = party.reason.empty() ? "" : clean_name(party.reason);
-  party.uncounted = party.uncounted.empty() ? "" : clean_name(party.uncounted);
-  return party;
+  call.reason = call.reason.empty() ? "" : clean_name(call.reason);
+  call.uncounted = call.uncounted.empty() ? "" : clean_name(call.uncounted);
+  return call;
 }
 
 }  // namespace
 
-Result<PartyKernels> parse_reported_kernels(const std::string& json) {
+Result<CallKernels> parse_reported_kernels(const std::string& json) {
   try {
-    PartyKernels party = party_of(Json::parse(json));
-    if (!party.kernels.empty()) return party;
-    return fail(ErrorCode::unsupported, party.reason);
+    CallKernels call = call_of(Json::parse(json));
+    if (!call.kernels.empty()) return call;
+    return fail(ErrorCode::unsupported, call.reason);
   } catch (const std::exception& e) {
     return fail(ErrorCode::parse_failed, clean_name(std::string("reported kernels: ") + e.what()));
   }
@@ -119,7 +119,7 @@ Result<PartyKernels> parse_reported_kernels(const std::string& json) {
 Result<BaselineKernels> parse_baseline_kernels(const std::string& json) {
   try {
     const Json answer = Json::parse(json);
-    return BaselineKernels{party_of(answer.at("eager")), party_of(answer.at("compiled"))};
+    return BaselineKernels{call_of(answer.at("eager")), call_of(answer.at("compiled"))};
   } catch (const std::exception& e) {
     return fail(ErrorCode::parse_failed, std::string("the worker's kernels: ") + e.what());
   }

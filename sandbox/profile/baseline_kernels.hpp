@@ -11,14 +11,14 @@
 namespace warpsmith::sandbox {
 
 struct BaselineKernels {
-  PartyKernels eager, compiled;
+  CallKernels eager, compiled;
 };
 
 /// Parses the worker's answer to `profile`. `parse_failed` names what is missing or impossible.
 Result<BaselineKernels> parse_baseline_kernels(const std::string& json);
 
-/// Parses the report of a candidate's own process. `unsupported`, with its reason, where it has
+/// Parses the report of a candidate's own process. `unsupported`, with its reason, if it has
 /// none.
-Result<PartyKernels> parse_reported_kernels(const std::string& json);
+Result<CallKernels> parse_reported_kernels(const std::string& json);
 
 }  // namespace warpsmith::sandbox

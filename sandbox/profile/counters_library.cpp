@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counters for our Python processes: C functions that reference/worker/kernel_counters.py loads.
-// Each returns null, or an error text that is valid until the next call. One session is open at a
-// time, in the context that is current on the calling thread.
+// Counters for the sandbox's Python processes: C functions that reference/worker/kernel_counters.py
+// loads. Each returns null, or an error text that is valid until the next call. One session is open
+// at a time, in the context that is current on the calling thread.
 #include <exception>
 #include <optional>
 
 #include "runtime/cuda/counter_session.hpp"
-#include "runtime/cuda/cupti_library.hpp"
+#include "runtime/cuda/cupti.hpp"
 
 namespace {
 
@@ -18,31 +18,27 @@ std::optional<CounterSession> session;
 std::string reason;
 
 Result<void> open_session(size_t kernels) {
-  const auto cupti = warpsmith::cuda::load_cupti();
-  if (!cupti) return tl::unexpected(cupti.error());
-  auto opened = CounterSession::open(*cupti, kernels);
-  if (!opened) return tl::unexpected(std::move(opened.error()));
-  session.emplace(std::move(*opened));
+  TRY(const auto cupti, warpsmith::cuda::load_cupti());
+  TRY(auto opened, CounterSession::open(cupti, kernels));
+  session.emplace(std::move(opened));
   return {};
 }
 
 Result<void> end_round(int& more) {
-  const auto ended = session->end();
-  if (!ended) return tl::unexpected(ended.error());
-  more = *ended ? 1 : 0;
+  TRY(const auto ended, session->end());
+  more = ended ? 1 : 0;
   return {};
 }
 
 /// Writes the values in the order of kernel_counters.py.
 Result<void> read_into(double* values, size_t kernels) {
-  const auto all = session->read();
-  if (!all) return tl::unexpected(all.error());
-  if (all->size() != kernels) {
-    return fail(warpsmith::ErrorCode::parse_failed, "counters of " + std::to_string(all->size()) +
+  TRY(const auto all, session->read());
+  if (all.size() != kernels) {
+    return fail(warpsmith::ErrorCode::parse_failed, "counters of " + std::to_string(all.size()) +
                                                         " kernels, expected " +
                                                         std::to_string(kernels));
   }
-  for (const auto& one : *all) {
+  for (const auto& one : all) {
     for (const double value : {one.dram_read_bytes, one.dram_written_bytes, one.flops,
                                one.tensor_flops, one.warps_active}) {
       *values++ = value;

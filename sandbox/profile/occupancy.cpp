@@ -51,13 +51,6 @@ Bound tightest(uint64_t warps, const ProfiledKernel& kernel, const DeviceLimits&
 
 }  // namespace
 
-std::string_view to_string(OccupancyLimit limit) noexcept {
-  constexpr std::array<std::string_view, 4> names{"threads", "blocks", "registers",
-                                                  "shared memory"};
-  const auto index = static_cast<size_t>(limit);
-  return index < names.size() ? names[index] : "unknown";
-}
-
 std::optional<Occupancy> occupancy_of(const ProfiledKernel& kernel, const DeviceLimits& limits) {
   const uint64_t threads = product(kernel.block);
   const uint32_t most_warps = limits.threads / warp_threads;

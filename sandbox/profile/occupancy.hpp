@@ -6,10 +6,12 @@
 // modelled: a carve-out of shared memory that is smaller than the largest.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
+#include "runtime/describe.hpp"
 #include "sandbox/profile/profiled_kernel.hpp"
 
 namespace warpsmith::sandbox {
@@ -25,7 +27,9 @@ struct DeviceLimits {
 };
 
 enum class OccupancyLimit : uint8_t { threads, blocks, registers, shared_memory };
-std::string_view to_string(OccupancyLimit limit) noexcept;
+constexpr auto names_of(OccupancyLimit) {
+  return std::to_array<std::string_view>({"threads", "blocks", "registers", "shared memory"});
+}
 
 struct Occupancy {
   uint32_t blocks = 0;  // per multiprocessor at once; 0: does not fit

@@ -2,7 +2,10 @@
 #include "sandbox/profile/profiled_kernel.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <numeric>
+
+#include "runtime/median.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -12,6 +15,29 @@ using cuda::RecordKind;
 constexpr size_t kept_name_bytes = 200;
 constexpr double most_counted = 1e18;       // bytes or operations of one kernel
 constexpr double most_warps_active = 1.01;  // a fraction; measured values may exceed 1
+
+using cuda::KernelRecord;
+
+bool same_work(const KernelRecord& a, const KernelRecord& b) {
+  return a.kind == b.kind && a.name == b.name && a.grid == b.grid && a.block == b.block;
+}
+
+ProfiledKernel facts_of(const KernelRecord& record) {
+  ProfiledKernel kernel{.kind = record.kind,
+                        .name = clean_name(record.name),
+                        .grid = record.grid,
+                        .block = record.block,
+                        .registers = record.registers,
+                        .shared_bytes = record.static_shared + record.dynamic_shared};
+  if (record.kind == RecordKind::kernel) {
+    kernel.static_shared_bytes = record.static_shared;
+    kernel.local_bytes = record.local_bytes;
+  } else {
+    kernel.name = kind_name(record.kind);
+    kernel.bytes = record.bytes;
+  }
+  return kernel;
+}
 
 }  // namespace
 
@@ -28,8 +54,8 @@ const char* kind_name(RecordKind kind) noexcept {
   return kind == RecordKind::copy ? "copy" : "fill";
 }
 
-double total_us(const PartyKernels& party) {
-  return std::accumulate(party.kernels.begin(), party.kernels.end(), 0.0,
+double total_us(const CallKernels& call) {
+  return std::accumulate(call.kernels.begin(), call.kernels.end(), 0.0,
                          [](double sum, const ProfiledKernel& one) { return sum + one.time_us; });
 }
 
@@ -48,20 +74,46 @@ bool is_possible(const cuda::KernelCounters& counters) {
          counters.warps_active <= most_warps_active;
 }
 
-void add_counters(PartyKernels& party, const Result<std::vector<cuda::KernelCounters>>& counted) {
+void add_counters(CallKernels& call, const Result<std::vector<cuda::KernelCounters>>& counted) {
   const auto is_kernel = [](const ProfiledKernel& one) { return one.kind == RecordKind::kernel; };
-  const auto launched = static_cast<size_t>(std::ranges::count_if(party.kernels, is_kernel));
+  const auto launched = static_cast<size_t>(std::ranges::count_if(call.kernels, is_kernel));
   if (!counted) {
-    party.uncounted = counted.error().message;
+    call.uncounted = counted.error().message;
   } else if (counted->size() != launched) {
-    party.uncounted = "counters of " + std::to_string(counted->size()) + " kernels, expected " +
-                      std::to_string(launched);
+    call.uncounted = "counters of " + std::to_string(counted->size()) + " kernels, expected " +
+                     std::to_string(launched);
   } else {
     auto next = counted->begin();
-    for (ProfiledKernel& one : party.kernels) {
+    for (ProfiledKernel& one : call.kernels) {
       if (is_kernel(one)) one.counters = *next++;
     }
   }
+}
+
+Result<std::vector<ProfiledKernel>> fold_calls(const std::vector<KernelRecord>& records,
+                                               size_t calls) {
+  assert(calls >= 2 && "the first call does not count");
+  const size_t each = records.size() / calls;
+  if (each * calls != records.size()) {
+    return fail(ErrorCode::parse_failed, std::to_string(records.size()) + " records of " +
+                                             std::to_string(calls) + " equal calls");
+  }
+  std::vector<ProfiledKernel> kernels;
+  for (size_t i = 0; i < each && i < most_profiled_kernels; ++i) {
+    std::vector<double> starts, times;
+    for (size_t call = 1; call < calls; ++call) {
+      const KernelRecord& record = records[call * each + i];
+      if (!same_work(record, records[i])) {
+        return fail(ErrorCode::parse_failed, "calls of one plan differ in what they launched");
+      }
+      starts.push_back(static_cast<double>(record.start_ns - records[call * each].start_ns) / 1e3);
+      times.push_back(static_cast<double>(record.duration_ns) / 1e3);
+    }
+    kernels.push_back(facts_of(records[i]));
+    kernels.back().start_us = median(starts);
+    kernels.back().time_us = median(times);
+  }
+  return kernels;
 }
 
 }  // namespace warpsmith::sandbox

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A profiler's record of one kernel, copy or fill of one call.
+// A profiler's record of one kernel, copy or fill of one call, and the kernels of one call. Pure.
 #pragma once
 
 #include <array>
@@ -8,13 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "runtime/cuda/kernel_counters.hpp"
 #include "runtime/cuda/kernel_record.hpp"
 #include "runtime/result.hpp"
 
 namespace warpsmith::sandbox {
 
-/// Recorded by the profiler of our launcher or worker, unless `Profile::self_recorded` is set.
+/// Recorded by the profiler of the launcher or worker, unless `Profile::self_recorded` is set.
 struct ProfiledKernel {
   cuda::RecordKind kind = cuda::RecordKind::kernel;
   std::string name;                         // truncated printable ASCII; "copy" or "fill" for those
@@ -28,8 +27,8 @@ struct ProfiledKernel {
   std::optional<cuda::KernelCounters> counters;              // from another call than the times
 };
 
-/// One party's work in one call, in order, or the reason why it is unknown.
-struct PartyKernels {
+/// The kernels, copies and fills of one call, in order, or the reason why they are unknown.
+struct CallKernels {
   std::vector<ProfiledKernel> kernels;
   std::string reason;
   std::string uncounted;  // why its kernels have no counters
@@ -39,9 +38,9 @@ struct PartyKernels {
 bool is_possible(const cuda::KernelCounters& counters);
 
 /// Adds the counters, which are in the order of the kernels, or the reason why there are none.
-void add_counters(PartyKernels& party, const Result<std::vector<cuda::KernelCounters>>& counted);
+void add_counters(CallKernels& call, const Result<std::vector<cuda::KernelCounters>>& counted);
 
-/// The most kernels kept of one party's call.
+/// The most kernels kept of one call.
 inline constexpr size_t most_profiled_kernels = 512;
 
 /// Above the limits of every device: threads along one extent of a block, registers per thread,
@@ -57,13 +56,20 @@ struct KernelRates {
   double dram_bytes = 0;  // read and written
   double gbytes_per_s = 0, gflops_per_s = 0, tensor_gflops_per_s = 0;
 };
-/// Empty where there are no counters or the time is 0.
+/// Empty if there are no counters or the time is 0.
 std::optional<KernelRates> rates_of(const ProfiledKernel& kernel);
 
 /// The sum of all kernels' times, in microseconds.
-double total_us(const PartyKernels& party);
+double total_us(const CallKernels& call);
 
 /// "kernel", "copy" or "fill".
 const char* kind_name(cuda::RecordKind kind) noexcept;
+
+/// Combines the records of several equal calls into the kernels of one. `records` holds `calls` >=
+/// 2 calls, in order. Since every call does the same work, each kernel's time and place are medians
+/// over the calls; the first call is left out because it is slower. `parse_failed` if the calls
+/// launched different work: records were lost.
+Result<std::vector<ProfiledKernel>> fold_calls(const std::vector<cuda::KernelRecord>& records,
+                                               size_t calls);
 
 }  // namespace warpsmith::sandbox

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "runtime/codec.hpp"
+#include "runtime/describe.hpp"
 #include "sandbox/profile/profiled_kernel.hpp"
 
 namespace warpsmith::sandbox {
@@ -38,10 +39,7 @@ struct List {
   std::vector<Entry> entries;
   std::string reason;
 
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(entries, reason);
-  }
+  WARPSMITH_RECORD(entries, reason)
   Result<void> validate() const {
     if (entries.size() > most) return fail(ErrorCode::parse_failed, "too many records");
     if (!std::ranges::all_of(entries, [](const Entry& one) { return is_possible(one); })) {
@@ -97,9 +95,8 @@ std::string shown(const std::string& reason) {
 
 template <class Packed>
 auto read_list(std::span<const std::byte> memory) -> Result<decltype(Packed::entries)> {
-  const auto bytes = read_text(memory);
-  if (!bytes) return tl::unexpected(bytes.error());
-  auto list = codec::unpack<Packed>(bytes->data(), bytes->size());
+  TRY(const auto bytes, read_text(memory));
+  auto list = codec::unpack<Packed>(bytes.data(), bytes.size());
   if (!list) return fail("records", std::move(list.error()));
   if (!list->reason.empty()) return fail(ErrorCode::unsupported, shown(list->reason));
   return std::move(list->entries);

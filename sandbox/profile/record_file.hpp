@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "runtime/cuda/kernel_counters.hpp"
 #include "runtime/cuda/kernel_record.hpp"
 #include "runtime/result.hpp"
 
@@ -33,10 +32,10 @@ Result<std::vector<cuda::KernelRecord>> read_records(std::span<const std::byte> 
 /// The same for the hardware counters of each kernel of a call, in order. Records stay as they are.
 void write_counters(std::span<std::byte> memory,
                     const Result<std::vector<cuda::KernelCounters>>& counted);
-/// As `read_records`; `parse_failed` where nothing was written.
+/// As `read_records`; `parse_failed` if nothing was written.
 Result<std::vector<cuda::KernelCounters>> read_counters(std::span<const std::byte> memory);
 
-/// The text that stands there instead of a list; `parse_failed` where its length is impossible.
+/// The text that was written instead of a list; `parse_failed` if its length is impossible.
 Result<std::string> read_text(std::span<const std::byte> memory);
 
 }  // namespace warpsmith::sandbox

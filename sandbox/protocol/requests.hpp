@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sandbox program's requests and answers.
+// The sandbox program's requests, lines of progress, and answers.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 
+#include "runtime/describe.hpp"
 #include "runtime/error_code.hpp"
 #include "runtime/result.hpp"
 #include "runtime/submission.hpp"
@@ -14,30 +16,28 @@
 
 namespace warpsmith::sandbox {
 
+/// Receives progress of slow work: one line at a time, e.g. "softmax_rows: timing eager and
+/// torch.compile". May be empty.
+using Progress = std::function<void(const std::string&)>;
+
 /// Judge one submission against one task.
 struct EvaluateRequest {
   Task task;
   Submission submission;
   Request want = Request::final;
 
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(task, submission, want);
-  }
+  WARPSMITH_RECORD(task, submission, want)
 };
 
 /// Run one command line in the shell jail over a workspace folder.
 struct ShellRequest {
   std::string workspace;  // folder on the host, mounted read-write at /workspace
   std::string command;    // for bash
-  uint32_t timeout_ms = 10'000;
-  uint32_t output_bytes = 64U << 10U;  // of standard output and of standard error, each
-  uint64_t memory_bytes = 1ULL << 30U;
+  uint32_t timeout_ms = 0;
+  uint32_t output_bytes = 0;  // of standard output and of standard error, each
+  uint64_t memory_bytes = 0;
 
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(workspace, command, timeout_ms, output_bytes, memory_bytes);
-  }
+  WARPSMITH_RECORD(workspace, command, timeout_ms, output_bytes, memory_bytes)
 };
 
 struct ShellResult {
@@ -48,10 +48,7 @@ struct ShellResult {
   bool output_cut = false;
   std::string out, err;
 
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(exit_code, signal, timed_out, out_of_memory, output_cut, out, err);
-  }
+  WARPSMITH_RECORD(exit_code, signal, timed_out, out_of_memory, output_cut, out, err)
 };
 
 enum class JobAction : uint8_t {
@@ -64,17 +61,14 @@ enum class JobAction : uint8_t {
 };
 inline constexpr uint8_t job_actions = 6;
 
-/// Commands that run on while others do, in the shell jail over a workspace folder.
+/// Commands that run in the background while others do, in the shell jail over a workspace folder.
 struct JobRequest {
   JobAction action = JobAction::look;
   uint32_t id = 0;         // within the workspace
-  uint32_t most_jobs = 4;  // of the workspace, that run or have output left to read
-  ShellRequest shell;      // its time-out is the job's lifetime; start alone has a command
+  uint32_t most_jobs = 0;  // of the workspace, that run or have output left to read
+  ShellRequest shell;      // its time-out is the job's lifetime; only start has a command
 
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(action, id, most_jobs, shell);
-  }
+  WARPSMITH_RECORD(action, id, most_jobs, shell)
   Result<void> validate() const {
     if (static_cast<uint8_t>(action) < job_actions) return {};
     return fail(ErrorCode::parse_failed,
@@ -94,10 +88,7 @@ struct JobReport {
   JobState state = JobState::unknown;
   ShellResult result;  // output since the last look; how it ended, if it is over
 
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(state, result);
-  }
+  WARPSMITH_RECORD(state, result)
   Result<void> validate() const {
     if (static_cast<uint8_t>(state) < job_states) return {};
     return fail(ErrorCode::parse_failed,
@@ -109,10 +100,7 @@ struct JobReport {
 struct HealthReport {
   std::map<std::string, std::string> jail;   // primitive → what is in force in a `run` jail
   std::map<std::string, std::string> facts;  // pid, core, pinned, evaluations, full_jail
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(jail, facts);
-  }
+  WARPSMITH_RECORD(jail, facts)
 };
 
 }  // namespace warpsmith::sandbox

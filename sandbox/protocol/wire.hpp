@@ -2,16 +2,19 @@
 // The frames between client and service: a request, lines of progress, an answer.
 #pragma once
 
+#include <cereal/cereal.hpp>  // chrono.hpp needs it and does not include it
+#include <cereal/types/chrono.hpp>
 #include <cstdint>
 #include <string>
 
 #include "runtime/codec.hpp"
+#include "runtime/describe.hpp"
 #include "runtime/process/frame_socket.hpp"
 #include "sandbox/protocol/requests.hpp"
 
 namespace warpsmith::sandbox {
 
-inline constexpr uint32_t wire_version = 5;
+inline constexpr uint32_t wire_version = 6;
 /// The number of the service's socket.
 inline constexpr int service_socket_fd = 3;
 
@@ -25,11 +28,20 @@ struct WireRequest {
   uint64_t left_ms = 0;  // until the caller's deadline
   std::string body;      // packed record of the kind
 
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(version, kind, number, left_ms, body);
+  WARPSMITH_RECORD(version, kind, number, left_ms, body)
+  Result<void> validate() const {
+    if (version != wire_version) {
+      return fail(ErrorCode::parse_failed, "sandbox request: version " + std::to_string(version) +
+                                               ", expected " + std::to_string(wire_version));
+    }
+    if (static_cast<uint8_t>(kind) >= request_kinds) {
+      return fail(ErrorCode::parse_failed,
+                  "sandbox request: unknown kind " + std::to_string(static_cast<int>(kind)));
+    }
+    constexpr uint64_t day_ms = 86'400'000;
+    if (left_ms > day_ms) return fail(ErrorCode::parse_failed, "sandbox request: deadline too far");
+    return {};
   }
-  Result<void> validate() const;
 };
 
 struct WireAnswer {
@@ -39,11 +51,14 @@ struct WireAnswer {
   ErrorCode code = ErrorCode::infrastructure;  // if failed
   std::string body;                            // packed record, or the error's message
 
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(number, progress, failed, code, body);
+  WARPSMITH_RECORD(number, progress, failed, code, body)
+  Result<void> validate() const {
+    if (code > ErrorCode::infrastructure) {
+      return fail(ErrorCode::parse_failed,
+                  "sandbox answer: unknown error code " + std::to_string(static_cast<int>(code)));
+    }
+    return {};
   }
-  Result<void> validate() const;
 };
 
 template <class T>

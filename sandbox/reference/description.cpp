@@ -12,8 +12,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::array<std::string_view, 10> dtype_names{"f32", "f64", "f16", "bf16", "i64",
-                                                       "i32", "i16", "i8",  "u8",   "boolean"};
 constexpr std::array<std::string_view, 3> role_names{"input", "parameter", "output"};
 constexpr int64_t max_elements = int64_t{1} << 34U;  // the worker checks how many fit
 constexpr size_t max_tensors = 4096;                 // far beyond the largest networks
@@ -35,7 +33,7 @@ TensorSpec tensor_of(const Json& entry) {
   spec.name = entry.at("name").get<std::string>();
   check(!spec.name.empty() && spec.name.size() <= 256, "a tensor's name must have 1 to 256 bytes");
   spec.role = static_cast<TensorRole>(index_of(role_names, entry.at("role").get<std::string>()));
-  spec.dtype = static_cast<Dtype>(index_of(dtype_names, entry.at("dtype").get<std::string>()));
+  spec.dtype = static_cast<Dtype>(index_of(enum_names<Dtype>, entry.at("dtype").get<std::string>()));
   spec.shape = entry.at("shape").get<std::vector<int64_t>>();
   check(spec.shape.size() <= max_rank, spec.name + ": rank above 16");
   int64_t elements = 1;
@@ -109,11 +107,6 @@ auto parsed(const std::string& text, const auto& read) -> Result<decltype(read(J
 }
 
 }  // namespace
-
-std::string_view to_string(Dtype dtype) noexcept {
-  const auto index = static_cast<size_t>(dtype);
-  return index < dtype_names.size() ? dtype_names[index] : "unknown";
-}
 
 void name_extents(TaskSignature& signature) {
   signature.dims.clear();

@@ -23,7 +23,7 @@ struct TaskDescription {
   std::vector<std::string> lower_precisions;  // numbered after the mutants
   std::vector<std::string> honest_orders;     // of sums, numbered from 0
   bool compiled = false;                      // the baseline is ready
-  uint64_t worker_bytes = 0;                  // of a GPU that the worker needs beside the bench
+  uint64_t worker_bytes = 0;                  // of a GPU that the worker needs besides the bench
 };
 
 /// Parses the worker's answer to `load`. `parse_failed` names the field.
@@ -34,7 +34,5 @@ Result<TaskSignature> parse_signature(const std::string& json);
 
 /// Names the distinct extents d0, d1, … in order of first appearance and lists them as dims.
 void name_extents(TaskSignature& signature);
-
-std::string_view to_string(Dtype dtype) noexcept;
 
 }  // namespace warpsmith::sandbox

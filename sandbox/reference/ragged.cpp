@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "runtime/checksum.hpp"
+#include "runtime/bytes.hpp"
 
 namespace warpsmith::sandbox {
 namespace {

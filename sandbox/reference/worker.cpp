@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/reference/worker.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
-#include "runtime/checksum.hpp"
-#include "sandbox/jail/jail_remedy.hpp"
-#include "sandbox/reference/python_jail.hpp"
+#include "runtime/bytes.hpp"
+#include "runtime/environment.hpp"
+#include "sandbox/jail/bubblewrap.hpp"
+#include "sandbox/jail/presets.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
 
 using Json = nlohmann::json;
 
-constexpr int socket_number = 3;  // main.py reads frames from it
+constexpr const char* counters_path = "/counters.so";  // kernel_counters.py loads it
+constexpr int socket_number = 3;                       // main.py reads frames from it
 constexpr int turns_number = 4;
 // One folder for all tasks, written by the process that runs them all. A task could leave code
 // there for another task's baseline, just as it could patch torch in the process. This is accepted:
@@ -52,9 +55,8 @@ Result<JailSpec> jail_for(const WorkerOptions& options, int socket) {
   std::error_code error;
   std::filesystem::create_directories(artefacts + "/headers", error);
   if (error) return fail(ErrorCode::io_failed, artefacts + ": " + error.message());
-  auto jail = python_jail(options.python, options.folder, "main.py");
-  if (!jail) return jail;
-  JailSpec& spec = *jail;
+  TRY(auto jail, python_jail(options.python, options.folder, "main.py"));
+  JailSpec& spec = jail;
   const std::filesystem::path host = std::filesystem::absolute(artefacts);
   spec.read_write.push_back({host, inductor_folder});
   spec.read_write.push_back({host / "headers", headers_folder});
@@ -94,7 +96,29 @@ std::string digest_of_sources(const std::string& folder) {
   return sha256_hex(all.str()).substr(0, 16);
 }
 
+std::string too_long(std::chrono::milliseconds patience) {
+  return "it was not ready within " + std::to_string((patience.count() + 500) / 1000) + " s";
+}
+
+/// Records that a baseline could not be made ready; false if the worker must be replaced.
+bool note_failure(FurtherBaselines& further, Baseline which, const Failure& failure,
+                  std::chrono::milliseconds patience) {
+  if (failure.is_refusal()) {
+    further.drop(which, failure.message);
+    return true;
+  }
+  if (failure.code != ErrorCode::timeout) further.worker_ended(which, failure.message);
+  if (failure.code == ErrorCode::timeout && failure.blame == Blame::machine) {
+    further.drop(which, too_long(patience));
+  }
+  return false;
+}
+
 }  // namespace
+
+std::string worker_folder() {
+  return (source_folder() / "sandbox/reference/worker").string();
+}
 
 std::string task_key(const Task& task) {
   const bool strict = task.lane == PrecisionLane::fp32_strict;
@@ -118,8 +142,8 @@ uint64_t result_bytes(const TaskSignature& signature) {
   return padded(std::max<uint64_t>({references, drawn, 64}));
 }
 
-OrFailure<void> WorkerSession::aside(uint32_t what, uint32_t set, uint32_t argument,
-                                     Patience patience) {
+OrFailure<void> WorkerSession::untimed_call(uint32_t what, uint32_t set, uint32_t argument,
+                                            Patience patience) {
   const CallResult call = order(what, set, argument, patience);
   if (call.fault) return tl::unexpected(failure_of(*call.fault, "reference worker"));
   return {};
@@ -135,22 +159,20 @@ CallResult WorkerSession::baseline(Baseline which, uint32_t set, Patience patien
 }
 
 OrFailure<bool> WorkerSession::mutant(uint32_t set, uint32_t index, Patience patience) {
-  if (auto done = aside(5, set, index, patience); !done) return tl::unexpected(done.error());
+  TRY_VOID(untimed_call(5, set, index, patience));
   return contestant_.answer() != 0;
 }
 
 Result<ReferenceWorker> ReferenceWorker::begin(const WorkerOptions& options) {
-  auto ends = FrameSocket::pair();
-  if (!ends) return tl::unexpected(ends.error());
-  auto spec = jail_for(options, ends->second.fd());
-  if (!spec) return tl::unexpected(spec.error());
-  auto process = JailedProcess::start(*spec);
+  TRY(auto ends, FrameSocket::pair());
+  TRY(auto spec, jail_for(options, ends.second.fd()));
+  auto process = JailedProcess::start(spec);
   if (!process) return fail("reference worker", process.error());
   Json request{{"op", "hello"},
                {"device", options.gpu ? "cuda" : "cpu"},
                {"compile_cores", options.compile_cores}};
   if (options.turns) request["turns"] = turns_number;
-  ReferenceWorker worker{std::move(*process), std::move(ends->first)};
+  ReferenceWorker worker{std::move(*process), std::move(ends.first)};
   worker.hello_ = request.dump();
   worker.sources_ = digest_of_sources(options.folder);
   return worker;
@@ -167,10 +189,9 @@ OrFailure<void> ReferenceWorker::ready(Patience patience) {
 }
 
 OrFailure<ReferenceWorker> ReferenceWorker::start(const WorkerOptions& options, Patience patience) {
-  auto worker = begin(options);
-  if (!worker) return tl::unexpected(std::move(worker.error()));
-  if (auto ready = worker->ready(patience); !ready) return tl::unexpected(ready.error());
-  return std::move(*worker);
+  TRY(auto worker, begin(options));
+  TRY_VOID(worker.ready(patience));
+  return worker;
 }
 
 OrFailure<std::string> ReferenceWorker::ask(const std::string& request, Patience patience) {
@@ -234,27 +255,23 @@ OrFailure<std::string> ReferenceWorker::ask_about(const char* what, const Task& 
 }
 
 OrFailure<TaskDescription> ReferenceWorker::load(const Task& task, Patience patience) {
-  auto answered = ask_about("load", task, patience);
-  if (!answered) return tl::unexpected(answered.error());
-  return parse_description(*answered);
+  TRY(auto answered, ask_about("load", task, patience));
+  return parse_description(answered);
 }
 
 OrFailure<TaskSignature> ReferenceWorker::signature(const Task& task, Patience patience) {
-  auto answered = ask_about("signature", task, patience);
-  if (!answered) return tl::unexpected(answered.error());
-  return parse_signature(*answered);
+  TRY(auto answered, ask_about("signature", task, patience));
+  return parse_signature(answered);
 }
 
 OrFailure<uint64_t> ReferenceWorker::size(const Task& task, Patience patience) {
-  auto answered = ask_about("size", task, patience);
-  if (!answered) return tl::unexpected(answered.error());
-  const Json bytes = Json::parse(*answered).value("bytes", Json(0));
+  TRY(auto answered, ask_about("size", task, patience));
+  const Json bytes = Json::parse(answered).value("bytes", Json(0));
   return bytes.is_number_unsigned() ? bytes.get<uint64_t>() : 0;
 }
 
 OrFailure<void> ReferenceWorker::take_turns(bool turns, Patience patience) {
-  auto answered = ask(Json{{"op", "turns"}, {"take", turns}}.dump(), patience);
-  if (!answered) return tl::unexpected(answered.error());
+  TRY_VOID(ask(Json{{"op", "turns"}, {"take", turns}}.dump(), patience));
   return {};
 }
 
@@ -263,9 +280,8 @@ OrFailure<BaselineReady> ReferenceWorker::compile(const Task& task, Baseline whi
   constexpr std::array<const char*, 3> names{"default", "tuned", "graphed"};
   const Json request{
       {"op", "compile"}, {"key", task_key(task)}, {"which", names[static_cast<size_t>(which)]}};
-  auto answered = ask(request.dump(), patience);
-  if (!answered) return tl::unexpected(answered.error());
-  const Json json = Json::parse(*answered);
+  TRY(auto answered, ask(request.dump(), patience));
+  const Json json = Json::parse(answered);
   const Json seconds = json.value("seconds", Json(0.0)), reason = json.value("reason", Json(""));
   return BaselineReady{.seconds = seconds.is_number() ? seconds.get<double>() : 0.0,
                        .ready = json.value("ready", Json(true)) == Json(true),
@@ -274,15 +290,13 @@ OrFailure<BaselineReady> ReferenceWorker::compile(const Task& task, Baseline whi
 
 OrFailure<BaselineKernels> ReferenceWorker::profile(const Task& task, Patience patience) {
   const Json request{{"op", "profile"}, {"key", task_key(task)}};
-  auto answered = ask(request.dump(), patience);
-  if (!answered) return tl::unexpected(answered.error());
-  return parse_baseline_kernels(*answered);
+  TRY(auto answered, ask(request.dump(), patience));
+  return parse_baseline_kernels(answered);
 }
 
 OrFailure<WorkerSession> ReferenceWorker::enter(const Task& task, const SessionMemory& memory,
                                                 const SessionOptions& options, Patience patience) {
-  auto control = ControlMemory::create();
-  if (!control) return tl::unexpected(control.error());
+  TRY(auto control, ControlMemory::create());
   const Json request{{"op", "enter"},
                      {"key", task_key(task)},
                      {"layout", layout_json(memory.layout)},
@@ -296,13 +310,13 @@ OrFailure<WorkerSession> ReferenceWorker::enter(const Task& task, const SessionM
   if (auto sent = socket_.send({text.begin(), text.end()}, patience.by); !sent) {
     return tl::unexpected(explain(std::move(sent.error()), patience));
   }
-  std::vector<int> fds{control->fd()};
+  std::vector<int> fds{control.fd()};
   fds.insert(fds.end(), memory.descriptors.begin(), memory.descriptors.end());
   if (auto sent = socket_.send_descriptors(fds, patience.by); !sent) {
     return tl::unexpected(explain(std::move(sent.error()), patience));
   }
-  if (auto entered = answer(patience); !entered) return tl::unexpected(entered.error());
-  auto contestant = Contestant::adopt(process_, std::move(*control), patience);
+  TRY_VOID(answer(patience));
+  auto contestant = Contestant::adopt(process_, std::move(control), patience);
   if (!contestant) return fail("reference worker", contestant.error());
   return WorkerSession{std::move(*contestant)};
 }
@@ -316,10 +330,70 @@ Failure ReferenceWorker::with_cause(Failure failure, WorkerSession& session) {
 }
 
 OrFailure<std::string> ReferenceWorker::finish(Patience patience) {
-  auto answered = answer(patience);
-  if (!answered) return tl::unexpected(answered.error());
-  const Json seen = Json::parse(*answered).value("error_seen", Json(""));
+  TRY(auto answered, answer(patience));
+  const Json seen = Json::parse(answered).value("error_seen", Json(""));
   return seen.is_string() ? seen.get<std::string>() : std::string();
+}
+
+OrFailure<void> prepare_baselines(ReferenceWorker& worker, const Task& task,
+                                  FurtherBaselines& further, Patience patience,
+                                  const Progress& progress, std::map<Baseline, double>* seconds) {
+  for (const Baseline which : further.left()) {
+    if (progress) progress(task.id + ": " + std::string(to_string(which)));
+    const auto half = patience.by.left() / 2;
+    const auto made = worker.compile(task, which, {Blame::machine, half, patience});
+    if (!made) {
+      if (note_failure(further, which, made.error(), half)) continue;
+      return fail(std::string(to_string(which)), made.error());
+    }
+    if (seconds != nullptr) (*seconds)[which] = made->seconds;
+    if (!made->ready) further.drop(which, made->reason);
+  }
+  return {};
+}
+
+OrFailure<WorkerSession> enter_with_baselines(ReferenceWorker& worker, const Task& task,
+                                              const SessionMemory& memory, SessionOptions options,
+                                              FurtherBaselines& further, Patience patience) {
+  options.graphs = further.has(Baseline::graphed);
+  auto session = worker.enter(task, memory, options, patience);
+  const bool refused =
+      !session && (session.error().is_refusal() || session.error().code == ErrorCode::capacity);
+  if (!options.graphs || !refused) return session;
+  further.drop(Baseline::graphed, session.error().message);
+  options.graphs = false;
+  return worker.enter(task, memory, options, patience);
+}
+
+Result<JailSpec> python_jail(const std::string& python, const std::string& folder,
+                             const std::string& script) {
+  TRY(auto jail, worker_jail(python));
+  JailSpec& spec = jail;
+  spec.argv.insert(spec.argv.end(), {"-P", "-s", "/worker/" + script});
+  spec.read_only.push_back({std::filesystem::absolute(folder), "/worker"});
+  spec.read_only.push_back({source_folder() / shared_modules, "/shared"});
+  spec.environment["PYTHONPATH"] = "/worker:/shared";
+  spec.environment["PYTHONDONTWRITEBYTECODE"] = "1";
+  spec.environment["MKL_NUM_THREADS"] = "1";
+  spec.environment["MALLOC_MMAP_THRESHOLD_"] = "1073741824";
+  spec.environment["MALLOC_TRIM_THRESHOLD_"] = "2147483647";
+  spec.environment["MALLOC_TOP_PAD_"] = "67108864";
+  return jail;
+}
+
+void add_gpu(JailSpec& spec, const GpuAccess& gpu) {
+  spec.devices = gpu.nodes;
+  std::string search;
+  for (const std::string& folder : gpu.driver_folders) {
+    spec.read_only.push_back({folder, folder});
+    search += (search.empty() ? "" : ":") + folder;
+  }
+  spec.environment["LD_LIBRARY_PATH"] = search;
+  if (!gpu.counters_library.empty()) {
+    spec.read_only.push_back({gpu.counters_library, counters_path});
+    spec.environment["WARPSMITH_COUNTERS"] = counters_path;
+  }
+  spec.limits.open_files = 4096;
 }
 
 }  // namespace warpsmith::sandbox

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,16 +16,24 @@
 #include "sandbox/commit/contestant.hpp"
 #include "sandbox/commit/shared_buffers.hpp"
 #include "sandbox/device/gpu_access.hpp"
+#include "sandbox/jail/jail.hpp"
 #include "sandbox/profile/baseline_kernels.hpp"
+#include "sandbox/protocol/requests.hpp"
 #include "sandbox/reference/baseline.hpp"
 #include "sandbox/reference/description.hpp"
 
 namespace warpsmith::sandbox {
 
+/// In the source folder: the modules that all Python workers use.
+inline constexpr const char* shared_modules = "runtime/python";
+
+/// sandbox/reference/worker: the Python files of every process that runs torch.
+std::string worker_folder();
+
 struct WorkerOptions {
-  std::string python;        // interpreter that holds torch
-  std::string folder;        // sandbox/reference/worker
-  std::string cache_folder;  // holds a folder with inductor's artefacts
+  std::string python;  // interpreter that holds torch
+  std::string folder = worker_folder();
+  std::string cache_folder;  // contains a folder with inductor's artefacts
   std::optional<int> core;
   std::vector<int> compile_cores;  // for a search's compilers; empty: its own core
   std::optional<GpuAccess> gpu;    // none: everything runs on the CPU
@@ -68,7 +77,7 @@ uint64_t result_bytes(const TaskSignature& signature);
 /// it must be replaced.
 class WorkerSession {
  public:
-  /// Measures `noop` and `device_noop`, anew at each call. Call it before the first timed call, on
+  /// Measures `noop` and `device_noop`, again at each call. Call it before the first timed call, on
   /// its quiet core or device.
   OrFailure<void> calibrate(Patience patience);
   CallResult eager(uint32_t set, Patience patience) { return order(0, set, 0, patience); }
@@ -77,23 +86,29 @@ class WorkerSession {
   CallResult baseline(Baseline which, uint32_t set, Patience patience);
 
   /// Copies the last baseline's outputs into the worker's output memory of `set`.
-  OrFailure<void> collect(uint32_t set, Patience patience) { return aside(2, set, 0, patience); }
+  OrFailure<void> collect(uint32_t set, Patience patience) {
+    return untimed_call(2, set, 0, patience);
+  }
   /// Float64 outputs of `set`'s contents, then spreads, into the result memory (`reference_of`).
-  OrFailure<void> reference(uint32_t set, Patience patience) { return aside(3, set, 0, patience); }
+  OrFailure<void> reference(uint32_t set, Patience patience) {
+    return untimed_call(3, set, 0, patience);
+  }
   /// The same without the spreads.
-  OrFailure<void> values(uint32_t set, Patience patience) { return aside(3, set, 1, patience); }
+  OrFailure<void> values(uint32_t set, Patience patience) {
+    return untimed_call(3, set, 1, patience);
+  }
   /// Integer and boolean inputs of a further draw, then the parameters of such types as they are,
   /// into the result memory one after the other, each at a multiple of 64 bytes.
-  OrFailure<void> draw(Patience patience) { return aside(4, 0, 0, patience); }
+  OrFailure<void> draw(Patience patience) { return untimed_call(4, 0, 0, patience); }
   /// Writes the outputs of wrong answer `index` into the output memory; false if it does not apply.
   OrFailure<bool> mutant(uint32_t set, uint32_t index, Patience patience);
   /// Writes the outputs of honest float32 evaluation `index` into the output memory. The result
   /// memory stays.
   OrFailure<void> honest(uint32_t set, uint32_t index, Patience patience) {
-    return aside(7, set, index, patience);
+    return untimed_call(7, set, index, patience);
   }
   /// Frees the last baseline's outputs, so that freeing them is not timed.
-  OrFailure<void> forget(Patience patience) { return aside(6, 0, 0, patience); }
+  OrFailure<void> free_outputs(Patience patience) { return untimed_call(6, 0, 0, patience); }
 
   /// Ends the session: the worker reads commands again.
   OrFailure<void> leave(Patience patience) { return contestant_.leave(patience); }
@@ -102,7 +117,7 @@ class WorkerSession {
   pid_t pid() { return contestant_.process().pid(); }
   bool alive() { return contestant_.process().alive(); }
   /// The worker's message about its last call, which failed while the worker lived on.
-  std::string said() const { return contestant_.said(); }
+  std::string last_error() const { return contestant_.reported_text(); }
 
   explicit WorkerSession(Contestant contestant) : contestant_(std::move(contestant)) {}
 
@@ -110,7 +125,7 @@ class WorkerSession {
   CallResult order(uint32_t what, uint32_t set, uint32_t argument, Patience patience) {
     return contestant_.call(set | (what << 12U) | (argument << 16U), patience);
   }
-  OrFailure<void> aside(uint32_t what, uint32_t set, uint32_t argument, Patience patience);
+  OrFailure<void> untimed_call(uint32_t what, uint32_t set, uint32_t argument, Patience patience);
 
   Contestant contestant_;
 };
@@ -130,15 +145,15 @@ class ReferenceWorker {
   OrFailure<TaskDescription> load(const Task& task, Patience patience);
   /// The signature of a task that need not fit this device. Refuses like `load`.
   OrFailure<TaskSignature> signature(const Task& task, Patience patience);
-  /// Bytes of a task's tensors, from shapes alone; 0 where they depend on values.
+  /// Bytes of a task's tensors, from shapes alone; 0 if they depend on values.
   OrFailure<uint64_t> size(const Task& task, Patience patience);
   /// Whether searches for fast kernels take turns with others on the device, as they do at first.
   /// They must not while the caller holds the device's lease.
   OrFailure<void> take_turns(bool turns, Patience patience);
-  /// Makes a baseline ready. If the task cannot have it, the answer says why; that is no error.
+  /// Makes a baseline ready. If the task cannot have it, the answer says why; that is not an error.
   OrFailure<BaselineReady> compile(const Task& task, Baseline which, Patience patience);
-  /// Kernels of one warm call of eager and of torch.compile. Refused without a GPU. A
-  /// baseline that failed holds the reason.
+  /// Kernels of one warm call of eager and of torch.compile. Refused without a GPU. A baseline that
+  /// failed contains the reason.
   OrFailure<BaselineKernels> profile(const Task& task, Patience patience);
   /// Starts a session with a loaded task.
   OrFailure<WorkerSession> enter(const Task& task, const SessionMemory& memory,
@@ -169,5 +184,29 @@ class ReferenceWorker {
   std::string hello_, sources_;
   std::string stack_;
 };
+
+/// Makes the remaining baselines ready in a worker that has loaded the task. Each may take half of
+/// the remaining time; the first one of a new software stack takes minutes. A baseline that fails
+/// is dropped. An error means that the worker has ended or must be ended; if a baseline was the
+/// cause, it is dropped by the second time at the latest. `seconds` receives the time of each one.
+OrFailure<void> prepare_baselines(ReferenceWorker& worker, const Task& task,
+                                  FurtherBaselines& further, Patience patience,
+                                  const Progress& progress,
+                                  std::map<Baseline, double>* seconds = nullptr);
+
+/// `ReferenceWorker::enter`. Drops baseline `graphed` if its graphs do not fit the device's memory.
+OrFailure<WorkerSession> enter_with_baselines(ReferenceWorker& worker, const Task& task,
+                                              const SessionMemory& memory, SessionOptions options,
+                                              FurtherBaselines& further, Patience patience);
+
+/// The jail of a Python process with torch inside the sequential commit: the reference worker, or
+/// the runner of contract `host`. It runs `script`, a file of `folder`, which it shows as /worker,
+/// with `shared_modules` as /shared. One thread. malloc keeps freed memory, as in a long-running
+/// program; else each call would pay page faults for its outputs.
+Result<JailSpec> python_jail(const std::string& python, const std::string& folder,
+                             const std::string& script);
+
+/// Shows a GPU's nodes and driver; torch brings its other libraries.
+void add_gpu(JailSpec& spec, const GpuAccess& gpu);
 
 }  // namespace warpsmith::sandbox

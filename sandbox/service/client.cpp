@@ -9,7 +9,7 @@
 
 #include "runtime/log.hpp"
 #include "runtime/process/child.hpp"
-#include "sandbox/jail/cgroup.hpp"
+#include "sandbox/jail/jail_limits.hpp"
 #include "sandbox/protocol/wire.hpp"
 #include "sandbox/service/kept_service.hpp"
 
@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::seconds;
 
-/// Beside this executable, or in the build tree's folder for it.
+/// Next to this executable, or in the build tree's folder for it.
 std::string default_program() {
   std::error_code error;
   const fs::path self = fs::read_symlink("/proc/self/exe", error).parent_path();
@@ -37,6 +37,24 @@ InfraFailure infra_of(const Error& error) {
 }
 
 }  // namespace
+
+void EndSwitch::end_services() {
+  const std::lock_guard lock(mutex_);
+  ended_ = true;
+  // Not closed: a client may wait on it.
+  for (const int socket : sockets_) (void)::shutdown(socket, SHUT_RDWR);
+}
+
+bool EndSwitch::add(int socket) {
+  const std::lock_guard lock(mutex_);
+  if (!ended_) sockets_.insert(socket);
+  return !ended_;
+}
+
+void EndSwitch::remove(int socket) {
+  const std::lock_guard lock(mutex_);
+  sockets_.erase(socket);
+}
 
 struct Client::State {
   State(std::optional<Child> service, FrameSocket end)
@@ -88,9 +106,7 @@ struct Client::State {
     request.number = ++number;
     request.left_ms = static_cast<uint64_t>(deadline.left().count());
     request.body = std::move(body);
-    if (auto sent = socket.send(codec::pack(request), deadline); !sent) {
-      return tl::unexpected(std::move(sent.error()));
-    }
+    TRY_VOID(socket.send(codec::pack(request), deadline));
     while (true) {
       auto answer = receive(deadline);
       if (!answer || !answer->progress) return answer;
@@ -99,9 +115,8 @@ struct Client::State {
   }
 
   Result<WireAnswer> receive(Deadline deadline) {
-    auto frame = socket.receive(deadline);
-    if (!frame) return tl::unexpected(std::move(frame.error()));
-    auto answer = codec::unpack<WireAnswer>(*frame);
+    TRY(auto frame, socket.receive(deadline));
+    auto answer = codec::unpack<WireAnswer>(frame);
     if (answer && answer->number != number) {
       return fail(ErrorCode::parse_failed, "answer " + std::to_string(answer->number) +
                                                " to request " + std::to_string(number));
@@ -111,9 +126,8 @@ struct Client::State {
 
   template <class T, class Record>
   Result<T> call(RequestKind kind, const Record& record, Deadline deadline) {
-    auto body = ask(kind, pack_body(record), deadline);
-    if (!body) return tl::unexpected(std::move(body.error()));
-    return unpack_body<T>(*body);
+    TRY(auto body, ask(kind, pack_body(record), deadline));
+    return unpack_body<T>(body);
   }
 };
 
@@ -133,19 +147,17 @@ struct Started {
 };
 
 Result<Started> start_service(const SandboxOptions& options) {
-  auto ends = FrameSocket::pair();
-  if (!ends) return tl::unexpected(std::move(ends.error()));
+  TRY(auto ends, FrameSocket::pair());
   ChildSpec spec;
   spec.argv = {options.program, "serve"};
   spec.output = ChildOutput::shared;
   spec.cores = options.cores;
   // A terminal's Ctrl-C must not reach the service: it ends when this program closes its socket.
   spec.own_group = true;
-  const FrameSocket theirs = std::move(ends->second);
+  const FrameSocket theirs = std::move(ends.second);
   spec.descriptors = {{service_socket_fd, theirs.fd()}};
-  auto child = Child::start(spec);
-  if (!child) return tl::unexpected(std::move(child.error()));
-  return Started{std::move(*child), std::move(ends->first)};
+  TRY(auto child, Child::start(spec));
+  return Started{std::move(child), std::move(ends.first)};
 }
 
 }  // namespace
@@ -157,8 +169,7 @@ Result<Client> Client::greet(std::optional<Child> child, FrameSocket socket,
     return fail(ErrorCode::peer_lost, "the sandboxes are ending");
   }
   client.state_->ender = start.ender;
-  auto greeted = client.state_->ask(RequestKind::hello, pack_body(options), start.deadline);
-  if (!greeted) return tl::unexpected(std::move(greeted.error()));
+  TRY_VOID(client.state_->ask(RequestKind::hello, pack_body(options), start.deadline));
   return client;
 }
 
@@ -167,7 +178,7 @@ Result<Client> Client::start(const SandboxOptions& options, Deadline deadline,
   SandboxOptions effective = options;
   if (effective.program.empty()) effective.program = default_program();
   if (effective.program.empty()) {
-    return fail(ErrorCode::not_found, "warpsmith-sandbox is not beside this program");
+    return fail(ErrorCode::not_found, "warpsmith-sandbox is not next to this program");
   }
   const Start start{deadline, std::move(ender)};
   if (effective.keep_s > 0) {
@@ -177,9 +188,8 @@ Result<Client> Client::start(const SandboxOptions& options, Deadline deadline,
     if (client) return client;
     log::info("no kept sandbox: " + client.error().message);
   }
-  auto started = start_service(effective);
-  if (!started) return tl::unexpected(std::move(started.error()));
-  return greet(std::move(started->child), std::move(started->socket), effective, start);
+  TRY(auto started, start_service(effective));
+  return greet(std::move(started.child), std::move(started.socket), effective, start);
 }
 
 Judgement Client::evaluate(const EvaluateRequest& request, Deadline deadline) {

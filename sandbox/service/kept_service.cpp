@@ -9,9 +9,9 @@
 #include <optional>
 #include <string_view>
 
-#include "runtime/checksum.hpp"
+#include "runtime/bytes.hpp"
 #include "runtime/process/child.hpp"
-#include "runtime/process/unix_listener.hpp"
+#include "runtime/process/frame_socket.hpp"
 #include "sandbox/protocol/wire.hpp"
 
 namespace warpsmith::sandbox {
@@ -46,10 +46,9 @@ Result<void> start_kept_service(const SandboxOptions& options, const fs::path& s
   spec.argv = {options.program, "keep", socket.string(), std::to_string(options.keep_s)};
   spec.cores = options.cores;
   spec.own_group = true;
-  auto exit = run_child(spec, deadline);
-  if (!exit) return tl::unexpected(std::move(exit.error()));
-  if (exit->exit_code == 0) return {};
-  return fail(ErrorCode::process_failed, "sandbox program: " + exit->err);
+  TRY(auto exit, run_child(spec, deadline));
+  if (exit.exit_code == 0) return {};
+  return fail(ErrorCode::process_failed, "sandbox program: " + exit.err);
 }
 
 /// The service outlives its client, whose pipe or terminal has no reader then.
@@ -71,13 +70,11 @@ fs::path kept_socket(const SandboxOptions& options) {
 Result<FrameSocket> join_kept_service(const SandboxOptions& options, Deadline deadline) {
   const fs::path socket = kept_socket(options);
   if (auto joined = connect_to(socket)) return joined;
-  if (auto started = start_kept_service(options, socket, deadline); !started) {
-    return tl::unexpected(std::move(started.error()));
-  }
+  TRY_VOID(start_kept_service(options, socket, deadline));
   return connect_to(socket);
 }
 
-int serve_kept(const KeptService& service, const MakeWork& make_work) {
+int serve_kept(const KeptService& service, const MakeBackend& make_backend) {
   auto first = UnixListener::at(service.socket);
   if (!first && first.error().code == ErrorCode::already_exists) return 0;
   if (!first) {
@@ -87,12 +84,12 @@ int serve_kept(const KeptService& service, const MakeWork& make_work) {
   if (::fork() != 0) ::_exit(0);
   (void)::setsid();
   write_to_log(service.socket.string() + ".log");
-  Server server(make_work, Leaving::keeps_serving);
+  Server server(make_backend, OnDisconnect::keep_serving);
   const std::string source = service.source();
   std::optional<UnixListener> listener{std::move(*first)};
   while (listener) {
     auto client = listener->accept(Deadline::after(service.keep));
-    listener.reset();  // while it serves, other clients start services of their own
+    listener.reset();  // while it serves, other clients start their own services
     if (!client || service.source() != source || !server.talk(std::move(*client))) break;
     if (auto next = UnixListener::at(service.socket)) listener.emplace(std::move(*next));
   }

@@ -24,8 +24,8 @@ struct KeptService {
   std::function<std::string()> source;  // names the code that it runs; a change ends the service
 };
 
-/// Listens, then goes on in the background: this process returns once clients can connect, with 0
+/// Listens, then continues in the background: this process returns once clients can connect, with 0
 /// also if another service listens there. One client at a time.
-int serve_kept(const KeptService& service, const MakeWork& make_work);
+int serve_kept(const KeptService& service, const MakeBackend& make_backend);
 
 }  // namespace warpsmith::sandbox

@@ -9,13 +9,15 @@
 #include <string>
 #include <string_view>
 
-#include "sandbox/compile/nvrtc_worker.hpp"
-#include "sandbox/contract/cpu/runner_plan.hpp"
+#include "runtime/environment.hpp"
+#include "sandbox/compile/nvrtc.hpp"
+#include "sandbox/contract/cpu/cpu_runner.hpp"
 #include "sandbox/evaluator/evaluator.hpp"
 #include "sandbox/launch/launcher.hpp"
 #include "sandbox/protocol/wire.hpp"
+#include "sandbox/reference/worker.hpp"
 #include "sandbox/service/kept_service.hpp"
-#include "sandbox/service/libraries.hpp"
+#include "sandbox/service/loaded_libraries.hpp"
 #include "sandbox/service/server.hpp"
 
 namespace {
@@ -26,8 +28,8 @@ constexpr std::string_view recording_word = sandbox::recording_name;
 constexpr const char* usage =
     "warpsmith-sandbox is started by warpsmith, not by hand.\n"
     "  serve      answers requests on descriptor 3\n"
-    "  keep       SOCKET SECONDS: stays in the background, answers one client after another, ends\n"
-    "             when there was none for so long\n"
+    "  keep       SOCKET SECONDS: stays in the background, answers one client after another, and\n"
+    "             ends after that time without a client\n"
     "  runner     runs a kernel inside a jail (descriptors 3 to 6)\n"
     "  nvrtc      compiles one CUDA source inside a jail (descriptor 3)\n"
     "  launcher   carries out launch plans on a GPU inside a jail (descriptors 3, 4);\n"
@@ -39,79 +41,36 @@ int list_libraries() {
   return 0;
 }
 
-warpsmith::Result<sandbox::EvaluatorOptions> evaluator_options(
+/// Opens an evaluator if there is an interpreter; a service for command lines only has none.
+warpsmith::Result<std::unique_ptr<sandbox::Backend>> make_backend(
     const sandbox::SandboxOptions& options) {
-  auto further = sandbox::further_baselines_named(options.baselines);
-  if (!further) return tl::unexpected(std::move(further.error()));
-  return sandbox::EvaluatorOptions{.runner = options.program,
-                                   .python = options.python,
-                                   .worker_folder = WARPSMITH_WORKER_FOLDER,
-                                   .cache_folder = options.cache_dir,
-                                   .core = options.core,
-                                   .compile_cores = options.cores,
-                                   .gpu = options.gpu,
-                                   .candidate_memory_bytes = options.candidate_memory_bytes,
-                                   .compile_cache_bytes = options.compile_cache_bytes,
-                                   .source_bytes = options.source_bytes,
-                                   .message_bytes = options.message_bytes,
-                                   .compile_tasks = options.compile_tasks,
-                                   .compile_timeout = std::chrono::milliseconds{options.compile_ms},
-                                   .call_timeout = std::chrono::milliseconds{options.call_ms},
-                                   .ingest_timeout = std::chrono::milliseconds{options.ingest_ms},
-                                   .require_cgroups = options.require_cgroups,
-                                   .verified_sets = options.verified_sets,
-                                   .timed_blocks = options.timed_blocks,
-                                   .further = std::move(*further),
-                                   .numerics = options.numerics};
-}
-
-/// Opens an evaluator if there is an interpreter; a service for command lines alone has none.
-warpsmith::Result<sandbox::ServiceWork> make_work(const sandbox::SandboxOptions& options) {
-  using namespace warpsmith;
-  if (options.python.empty()) {
-    return sandbox::ServiceWork{
-        [](const sandbox::EvaluateRequest&, Deadline, const sandbox::Progress&) -> Judgement {
-          return InfraFailure{InfraKind::reference_failed,
-                              "this sandbox was started without Python"};
-        },
-        [](const Task&, Deadline, const sandbox::Progress&) -> Result<TaskFacts> {
-          return fail(ErrorCode::unsupported, "this sandbox was started without Python");
-        }};
-  }
-  auto wanted = evaluator_options(options);
-  if (!wanted) return tl::unexpected(std::move(wanted.error()));
-  auto opened = sandbox::Evaluator::open(std::move(*wanted));
-  if (!opened) return tl::unexpected(std::move(opened.error()));
-  const auto evaluator = std::make_shared<sandbox::Evaluator>(std::move(*opened));
-  return sandbox::ServiceWork{
-      [evaluator](const sandbox::EvaluateRequest& request, Deadline deadline,
-                  const sandbox::Progress& progress) {
-        return evaluator->evaluate(request, deadline, progress);
-      },
-      [evaluator](const Task& task, Deadline deadline, const sandbox::Progress& progress) {
-        return evaluator->ingest(task, deadline, progress);
-      }};
+  if (options.python.empty()) return nullptr;
+  TRY(auto opened, sandbox::Evaluator::open(options));
+  return std::make_unique<sandbox::Evaluator>(std::move(opened));
 }
 
 int serve_inherited() {
   warpsmith::UniqueFd fd{sandbox::service_socket_fd};
-  return sandbox::serve(warpsmith::FrameSocket{std::move(fd)}, make_work);
+  return sandbox::serve(warpsmith::FrameSocket{std::move(fd)}, make_backend);
 }
 
-/// Names the newest of the worker's files.
+/// Names the newest of the worker's files and of those that it shares.
 std::string worker_source() {
   namespace fs = std::filesystem;
   std::error_code error;
   fs::file_time_type newest{};
-  for (const auto& file : fs::directory_iterator(WARPSMITH_WORKER_FOLDER, error)) {
-    newest = std::max(newest, file.last_write_time(error));
+  const fs::path shared = warpsmith::source_folder() / sandbox::shared_modules;
+  for (const fs::path& folder : {fs::path{sandbox::worker_folder()}, shared}) {
+    for (const auto& file : fs::directory_iterator(folder, error)) {
+      newest = std::max(newest, file.last_write_time(error));
+    }
   }
   return std::to_string(newest.time_since_epoch().count());
 }
 
 int serve_in_background(const std::string& socket, const std::string& seconds) {
   const std::chrono::seconds keep{std::strtol(seconds.c_str(), nullptr, 10)};
-  return sandbox::serve_kept({socket, keep, worker_source}, make_work);
+  return sandbox::serve_kept({socket, keep, worker_source}, make_backend);
 }
 
 }  // namespace

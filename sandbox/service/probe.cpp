@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sandbox/service/probe.hpp"
-
-#include "sandbox/contract/cpu/cpu_contestant.hpp"
+// Probes the jail of this machine with a contestant of contract cpu. A separate source: the server
+// itself names no contract (scripts/lib/check_contracts.py).
+#include "sandbox/contract/cpu/cpu_runner.hpp"
 #include "sandbox/jail/presets.hpp"
+#include "sandbox/service/server.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -28,7 +29,7 @@ Result<std::map<std::string, std::string>> probe_run_jail(const std::string& run
   if (!inputs) return fail("probe", std::move(inputs.error()));
   auto outputs = SharedBuffers::outputs(layout);
   if (!outputs) return fail("probe", std::move(outputs.error()));
-  if (auto made = make_any_jail(deadline); !made) return tl::unexpected(std::move(made.error()));
+  TRY_VOID(make_any_jail(deadline));
   const CpuContestantSpec spec{
       runner, "no artefact", {16}, candidate_memory(*inputs, *outputs), {}, {}, 1};
   auto contestant = start_cpu_contestant(spec, deadline);

@@ -13,11 +13,9 @@
 
 #include "runtime/cuda/device_error.hpp"
 #include "sandbox/commit/contestant.hpp"
-#include "sandbox/jail/cgroup.hpp"
 #include "sandbox/jail/jail.hpp"
+#include "sandbox/jail/jail_limits.hpp"
 #include "sandbox/protocol/wire.hpp"
-#include "sandbox/service/job_table.hpp"
-#include "sandbox/service/probe.hpp"
 #include "sandbox/service/shell.hpp"
 
 namespace warpsmith::sandbox {
@@ -26,6 +24,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+constexpr const char* without_python = "this sandbox was started without Python";
 constexpr seconds answer_patience{30};
 // Subtracted from the caller's deadline, so that an answer about a time-out arrives in time, even
 // if a candidate's memory must be released first.
@@ -50,14 +49,14 @@ bool has_left(int socket, milliseconds within) {
   return ::poll(&poll, 1, static_cast<int>(within.count())) > 0;
 }
 
-/// Watches a client from another thread. One that leaves ends the process if a request is in hand,
-/// or if the service ends with its client.
+/// Watches a client from another thread. If it leaves, this ends the process if a request is in
+/// progress, or if the service ends with its client.
 class ClientWatch {
  public:
-  ClientWatch(int socket, const std::atomic<bool>& busy, Leaving leaving)
-      : socket_(socket), thread_([this, socket, &busy, leaving] {
+  ClientWatch(int socket, const std::atomic<bool>& busy, OnDisconnect on_disconnect)
+      : socket_(socket), thread_([this, socket, &busy, on_disconnect] {
           while (!has_left(socket, milliseconds{60'000})) continue;
-          const bool ends = busy || leaving == Leaving::ends_the_service;
+          const bool ends = busy || on_disconnect == OnDisconnect::end_service;
           if (ends && !over_) end_process();
         }) {}
   ~ClientWatch() {
@@ -93,13 +92,13 @@ WireAnswer answer_of(const Result<T>& result) {
 }  // namespace
 
 struct Server::State {
-  State(const MakeWork& make, Leaving what) : make_work_(make), leaving_(what) {
+  State(const MakeBackend& make, OnDisconnect what) : make_backend_(make), on_disconnect_(what) {
     sweep_stale_cgroups();
   }
 
   bool talk(FrameSocket socket) {
     socket_.emplace(std::move(socket));
-    const ClientWatch watch(socket_->fd(), busy_, leaving_);
+    const ClientWatch watch(socket_->fd(), busy_, on_disconnect_);
     while (!ending_ && answer_next()) continue;
     jobs_.reset();  // none outlives its client
     return !ending_;
@@ -108,7 +107,7 @@ struct Server::State {
  private:
   /// False once the client has left.
   bool answer_next() {
-    tend_jobs_until_asked();
+    poll_jobs_until_asked();
     // Idle without a limit: the watcher notices if the client ends.
     auto frame = socket_->receive(Deadline::after(std::chrono::hours{24}));
     if (!frame) return frame.error().code == ErrorCode::timeout;
@@ -116,35 +115,35 @@ struct Server::State {
     if (has_left(socket_->fd(), milliseconds{0})) return busy_ = false;
     auto request = codec::unpack<WireRequest>(*frame);
     number_ = request ? request->number : 0;
-    WireAnswer answer = request ? guarded(*request) : failed(request.error());
+    WireAnswer answer = request ? handle_guarded(*request) : failed(request.error());
     answer.number = number_;
     busy_ = false;
     return socket_->send(codec::pack(answer), Deadline::after(answer_patience)).has_value();
   }
 
   /// With jobs the service cannot sleep until the next request.
-  void tend_jobs_until_asked() {
+  void poll_jobs_until_asked() {
     constexpr milliseconds between{100};
     pollfd poll{socket_->fd(), POLLIN | POLLRDHUP, 0};
     while (jobs_ && !jobs_->empty() && ::poll(&poll, 1, static_cast<int>(between.count())) <= 0) {
-      jobs_->tend();
+      jobs_->poll();
     }
   }
 
   /// After an error of the device this process ends, and the client starts another.
-  WireAnswer guarded(const WireRequest& request) {
+  WireAnswer handle_guarded(const WireRequest& request) {
     try {
-      return carry_out(request);
+      return handle(request);
     } catch (const cuda::DeviceError& error) {
       ending_ = true;
       return failed({ErrorCode::infrastructure, error.what()});
     }
   }
 
-  WireAnswer carry_out(const WireRequest& request) {
+  WireAnswer handle(const WireRequest& request) {
     const Deadline deadline = own_deadline(milliseconds{request.left_ms});
     if (request.kind == RequestKind::hello) return greet(request.body);
-    if (!work_ && request.kind != RequestKind::shutdown) {
+    if (greeted_with_.empty() && request.kind != RequestKind::shutdown) {
       return failed({ErrorCode::invalid_argument, "sandbox: the first request is hello"});
     }
     switch (request.kind) {
@@ -169,19 +168,21 @@ struct Server::State {
   WireAnswer greet(const std::string& body) {
     auto options = unpack_body<SandboxOptions>(body);
     if (!options) return failed(options.error());
-    if (work_) return greet_again(body);
-    greeted_with_ = body;
+    if (!greeted_with_.empty()) return greet_again(body);
     options_ = std::move(*options);
-    if (options_.require_cgroups) {
+    if (options_.settings.require_cgroups) {
       if (auto in_force = probe_cgroups(); !in_force) return failed(in_force.error());
     }
     if (options_.core && !pin_.emplace(*options_.core).in_force()) {
-      return failed({ErrorCode::unsupported, "core " + std::to_string(*options_.core) +
-                                                 " is not ours to use (sandbox.first_core)"});
+      return failed(
+          {ErrorCode::unsupported, "core " + std::to_string(*options_.core) +
+                                       " is not available to this process (sandbox.first_core)"});
     }
-    auto work = make_work_(options_);
-    if (!work) return failed(work.error());
-    work_ = std::move(*work);
+    auto backend = make_backend_(options_);
+    if (!backend) return failed(backend.error());
+    backend_ = std::move(*backend);
+    if (backend_) backend_->on_progress(progress_sender());
+    greeted_with_ = body;
     return {};
   }
 
@@ -192,7 +193,7 @@ struct Server::State {
   }
 
   /// Sends progress of the current request. Does not wait long for a client that does not read.
-  Progress teller() {
+  Progress progress_sender() {
     return [this](const std::string& what) {
       WireAnswer line;
       line.number = number_;
@@ -207,37 +208,39 @@ struct Server::State {
     if (!request) return failed(request.error());
     ++evaluations_;
     WireAnswer answer;
-    answer.body = pack_body(work_->evaluate(*request, deadline, teller()));
+    answer.body =
+        pack_body(backend_ ? backend_->evaluate(*request, deadline)
+                           : Judgement{InfraFailure{InfraKind::reference_failed, without_python}});
     return answer;
   }
 
   WireAnswer ingest(const std::string& body, Deadline deadline) {
     const auto task = unpack_body<Task>(body);
     if (!task) return failed(task.error());
-    return answer_of(work_->ingest(*task, deadline, teller()));
+    if (!backend_) return failed({ErrorCode::unsupported, without_python});
+    return answer_of(backend_->ingest(*task, deadline));
   }
 
   WireAnswer shell(const std::string& body, Deadline deadline) {
     const auto request = unpack_body<ShellRequest>(body);
     if (!request) return failed(request.error());
     const auto meanwhile = [this] {
-      if (jobs_) jobs_->tend();
+      if (jobs_) jobs_->poll();
     };
-    return answer_of(run_shell(*request, deadline, options_.require_cgroups, meanwhile));
+    return answer_of(run_shell(*request, deadline, options_.settings.require_cgroups, meanwhile));
   }
 
   WireAnswer job(const std::string& body) {
     const auto request = unpack_body<JobRequest>(body);
     if (!request) return failed(request.error());
-    if (!jobs_) jobs_.emplace(options_.require_cgroups);
-    return answer_of(jobs_->carry_out(*request));
+    if (!jobs_) jobs_.emplace(options_.settings.require_cgroups);
+    return answer_of(jobs_->handle(*request));
   }
 
   Result<HealthReport> health(Deadline deadline) {
-    auto jail = probe_run_jail(options_.program, deadline);
-    if (!jail) return tl::unexpected(std::move(jail.error()));
+    TRY(auto jail, probe_run_jail(options_.program, deadline));
     HealthReport report;
-    report.jail = std::move(*jail);
+    report.jail = std::move(jail);
     report.facts["pid"] = std::to_string(::getpid());
     report.facts["core"] = options_.core ? std::to_string(*options_.core) : "any";
     report.facts["pinned"] = pin_ && pin_->in_force() ? "yes" : "no";
@@ -247,12 +250,12 @@ struct Server::State {
   }
 
   std::optional<FrameSocket> socket_;
-  const MakeWork& make_work_;
-  Leaving leaving_;
+  const MakeBackend& make_backend_;
+  OnDisconnect on_disconnect_;
   SandboxOptions options_;
-  std::string greeted_with_;  // the packed options
+  std::string greeted_with_;  // the packed options, once they are in force
   std::optional<CorePin> pin_;
-  std::optional<ServiceWork> work_;
+  std::unique_ptr<Backend> backend_;
   std::optional<JobTable> jobs_;  // made by the first request for one
   uint64_t number_ = 0;           // of the current request
   uint64_t evaluations_ = 0;
@@ -260,16 +263,16 @@ struct Server::State {
   bool ending_ = false;
 };
 
-Server::Server(const MakeWork& make_work, Leaving leaving)
-    : state_(std::make_unique<State>(make_work, leaving)) {}
+Server::Server(const MakeBackend& make_backend, OnDisconnect on_disconnect)
+    : state_(std::make_unique<State>(make_backend, on_disconnect)) {}
 Server::~Server() = default;
 
 bool Server::talk(FrameSocket socket) {
   return state_->talk(std::move(socket));
 }
 
-int serve(FrameSocket socket, const MakeWork& make_work) {
-  (void)Server{make_work, Leaving::ends_the_service}.talk(std::move(socket));
+int serve(FrameSocket socket, const MakeBackend& make_backend) {
+  (void)Server{make_backend, OnDisconnect::end_service}.talk(std::move(socket));
   return 0;
 }
 

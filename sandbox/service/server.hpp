@@ -1,33 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// The service's loop: reads a request, carries it out, answers. One thread starts all jails.
+// The service's loop: reads a request, handles it, answers. One thread starts all jails.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <string>
 
+#include "runtime/clock.hpp"
 #include "runtime/process/frame_socket.hpp"
-#include "sandbox/protocol/progress.hpp"
-#include "sandbox/protocol/requests.hpp"
+#include "runtime/result.hpp"
+#include "sandbox/protocol/backend.hpp"
 #include "sandbox/service/client.hpp"
 
 namespace warpsmith::sandbox {
 
-/// The requests that need an evaluator.
-struct ServiceWork {
-  std::function<Judgement(const EvaluateRequest&, Deadline, const Progress&)> evaluate;
-  std::function<Result<TaskFacts>(const Task&, Deadline, const Progress&)> ingest;
-};
-/// Makes the work from the options, which the client's first frame holds.
-using MakeWork = std::function<Result<ServiceWork>(const SandboxOptions&)>;
+/// Makes what judges from the options, which the client's first frame holds. No object: a service
+/// for command lines only.
+using MakeBackend = std::function<Result<std::unique_ptr<Backend>>(const SandboxOptions&)>;
 
 /// What ends with a client that leaves between two requests.
-enum class Leaving : uint8_t { ends_the_service, keeps_serving };
+enum class OnDisconnect : uint8_t { end_service, keep_serving };
 
-/// Keeps its work from one client to the next.
+/// Keeps its backend from one client to the next.
 class Server {
  public:
-  Server(const MakeWork& make_work, Leaving leaving);
+  Server(const MakeBackend& make_backend, OnDisconnect on_disconnect);
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
@@ -43,6 +42,12 @@ class Server {
 
 /// Serves one client until it sends `shutdown` or closes its socket, and ends every jail before it
 /// returns the exit code.
-int serve(FrameSocket socket, const MakeWork& make_work);
+int serve(FrameSocket socket, const MakeBackend& make_backend);
+
+/// The jail that this machine supports, for the service's health: starts a `run` jail without a
+/// candidate and returns its report. Fails with the reason if no jail can be made. `runner`: path
+/// of warpsmith-sandbox.
+Result<std::map<std::string, std::string>> probe_run_jail(const std::string& runner,
+                                                          Deadline deadline);
 
 }  // namespace warpsmith::sandbox

@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "runtime/checksum.hpp"
+#include "runtime/bytes.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/run/durable_file.hpp"
 #include "runtime/run/owned_folder.hpp"

@@ -21,21 +21,21 @@ std::vector<size_t> first_order(size_t n) {
 
 /// One order of each mirrored pair. The design's square has n orders, each shifted by one. For even
 /// n the mirror image of an order is the one n/2 further on; for odd n it is not in the square.
-std::vector<Block> half_cycle(const std::vector<Party>& parties) {
-  const size_t n = parties.size();
+std::vector<Block> half_cycle(const std::vector<Implementation>& implementations) {
+  const size_t n = implementations.size();
   const std::vector<size_t> places = first_order(n);
   std::vector<Block> orders(static_cast<size_t>(cycle_of(n)) / 2);
   for (size_t shift = 0; shift < orders.size(); ++shift) {
-    for (const size_t place : places) orders[shift].push_back(parties[(place + shift) % n]);
+    for (const size_t place : places) orders[shift].push_back(implementations[(place + shift) % n]);
   }
   return orders;
 }
 
 }  // namespace
 
-int cycle_of(size_t parties) {
-  assert(parties >= 2 && "nothing to compare");
-  return static_cast<int>(parties % 2 == 0 ? parties : 2 * parties);
+int cycle_of(size_t implementations) {
+  assert(implementations >= 2 && "nothing to compare");
+  return static_cast<int>(implementations % 2 == 0 ? implementations : 2 * implementations);
 }
 
 int block_count(double baseline_ms, double budget_ms, int least, int most, int cycle) {
@@ -44,11 +44,12 @@ int block_count(double baseline_ms, double budget_ms, int least, int most, int c
   return cycle * static_cast<int>(std::ceil(bounded / cycle));
 }
 
-std::vector<Block> make_schedule(std::vector<Party> parties, int blocks, RandomStream& random) {
+std::vector<Block> make_schedule(std::vector<Implementation> implementations, int blocks,
+                                 RandomStream& random) {
   std::vector<Block> schedule;
   while (static_cast<int>(schedule.size()) < blocks) {
-    std::shuffle(parties.begin(), parties.end(), random);
-    std::vector<Block> firsts = half_cycle(parties);
+    std::shuffle(implementations.begin(), implementations.end(), random);
+    std::vector<Block> firsts = half_cycle(implementations);
     std::shuffle(firsts.begin(), firsts.end(), random);
     for (Block& block : firsts) {
       if (random.below(2) == 1) std::reverse(block.begin(), block.end());

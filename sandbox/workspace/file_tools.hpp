@@ -5,7 +5,7 @@
 #include <chrono>
 #include <string>
 
-#include "runtime/parsed_call.hpp"
+#include "runtime/model_turn.hpp"
 #include "runtime/result.hpp"
 #include "sandbox/workspace/workspace.hpp"
 

@@ -109,7 +109,7 @@ class Walk {
     for (const dirent* entry = ::readdir(dir.get()); entry; entry = ::readdir(dir.get())) {
       const std::string_view name{entry->d_name};
       if (name == "." || name == ".." || name == temporary_name) continue;
-      if (auto seen = visit(at, std::string(name), prefix, depth); !seen) return seen;
+      TRY_VOID(visit(at, std::string(name), prefix, depth));
     }
     return {};
   }
@@ -124,7 +124,7 @@ class Walk {
       return fail(ErrorCode::capacity,
                   "more than " + std::to_string(limits_.entries) + " files and folders");
     }
-    struct stat status{};
+    struct stat status {};
     if (::fstatat(at, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
       return {};  // removed meanwhile
     const std::string path = prefix.empty() ? name : prefix + "/" + name;
@@ -165,7 +165,7 @@ Result<std::string> relative_path(std::string_view text) {
     const std::string_view part = rest.substr(0, rest.find('/'));
     rest.remove_prefix(std::min(part.size() + 1, rest.size()));
     if (part.empty() || part == ".") continue;
-    if (auto fine = check_component(part, text); !fine) return tl::unexpected(fine.error());
+    TRY_VOID(check_component(part, text));
     path.append(path.empty() ? "" : "/").append(part);
     if (++depth > max_path_depth) return refuse(std::string(text), "too deep");
   }
@@ -192,13 +192,12 @@ Result<UniqueFd> SafeFolder::open_beneath(const std::string& path, int flags) co
 
 Result<std::string> SafeFolder::read(const std::string& path, size_t max_bytes) const {
   // O_NONBLOCK: opening a planted pipe must not wait for its other end.
-  const auto fd = open_beneath(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
-  if (!fd) return tl::unexpected(fd.error());
-  struct stat status{};
-  if (::fstat(fd->get(), &status) != 0) return refuse_errno(path, errno);
+  TRY(const auto fd, open_beneath(path, O_RDONLY | O_NONBLOCK | O_NOCTTY));
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0) return refuse_errno(path, errno);
   if (S_ISDIR(status.st_mode)) return refuse_errno(path, EISDIR);
   if (!S_ISREG(status.st_mode)) return refuse(path, "is no regular file");
-  return read_all(fd->get(), max_bytes, path);
+  return read_all(fd.get(), max_bytes, path);
 }
 
 Result<UniqueFd> SafeFolder::make_parents(const std::string& path) const {
@@ -206,9 +205,8 @@ Result<UniqueFd> SafeFolder::make_parents(const std::string& path) const {
        slash = path.find('/', slash + 1)) {
     const std::string part = path.substr(0, slash);
     const auto [parent, name] = parent_and_name(part);
-    const auto above = open_beneath(parent, O_PATH | O_DIRECTORY);
-    if (!above) return tl::unexpected(above.error());
-    if (::mkdirat(above->get(), name.c_str(), 0755) != 0 && errno != EEXIST) {
+    TRY(const auto above, open_beneath(parent, O_PATH | O_DIRECTORY));
+    if (::mkdirat(above.get(), name.c_str(), 0755) != 0 && errno != EEXIST) {
       return refuse_errno(part, errno);
     }
   }
@@ -216,39 +214,35 @@ Result<UniqueFd> SafeFolder::make_parents(const std::string& path) const {
 }
 
 Result<void> SafeFolder::write(const std::string& path, std::string_view content) const {
-  const auto parent = make_parents(path);
-  if (!parent) return tl::unexpected(parent.error());
+  TRY(const auto parent, make_parents(path));
   const std::string name = parent_and_name(path).second;
-  (void)::unlinkat(parent->get(), temporary_name, 0);
-  const UniqueFd file{open_at(parent->get(), temporary_name, O_WRONLY | O_CREAT | O_EXCL, 0644)};
+  (void)::unlinkat(parent.get(), temporary_name, 0);
+  const UniqueFd file{open_at(parent.get(), temporary_name, O_WRONLY | O_CREAT | O_EXCL, 0644)};
   if (!file && errno == EEXIST) {
     return refuse(path, std::string("a folder ") + temporary_name + " beside it is in the way");
   }
   if (!file) return refuse_errno(path, errno);
   auto written = write_all(file.get(), content, path);
   // Renaming replaces a planted link or pipe itself and never its target.
-  if (written && ::renameat(parent->get(), temporary_name, parent->get(), name.c_str()) == 0) {
+  if (written && ::renameat(parent.get(), temporary_name, parent.get(), name.c_str()) == 0) {
     return {};
   }
   const int error = errno;
-  (void)::unlinkat(parent->get(), temporary_name, 0);
+  (void)::unlinkat(parent.get(), temporary_name, 0);
   if (!written) return written;
   return refuse_errno(path, error);
 }
 
 bool SafeFolder::has_file(const std::string& path) const {
   const auto fd = open_beneath(path, O_PATH);
-  struct stat status{};
+  struct stat status {};
   return fd && ::fstat(fd->get(), &status) == 0 && S_ISREG(status.st_mode);
 }
 
 Result<std::vector<FileEntry>> SafeFolder::walk(const std::string& under, WalkLimits limits) const {
-  auto start = open_beneath(under.empty() ? "." : under, O_RDONLY | O_DIRECTORY);
-  if (!start) return tl::unexpected(start.error());
+  TRY(auto start, open_beneath(under.empty() ? "." : under, O_RDONLY | O_DIRECTORY));
   Walk walk{limits};
-  if (auto done = walk.folder(std::move(*start), under, 0); !done) {
-    return tl::unexpected(done.error());
-  }
+  TRY_VOID(walk.folder(std::move(start), under, 0));
   return walk.take();
 }
 

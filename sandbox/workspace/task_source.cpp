@@ -2,10 +2,38 @@
 #include "sandbox/workspace/task_source.hpp"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 namespace warpsmith::sandbox {
 namespace {
+
+/// True if a line at the margin belongs to the statement before it.
+bool continues(const PythonLine& line, const PythonStatement& before) {
+  const auto decorates = [](const PythonLine& l) { return l.tokens.front().is("@"); };
+  const std::string_view head = line.tokens.front().text;
+  return head == "elif" || head == "else" || head == "except" || head == "finally" ||
+         std::ranges::all_of(before.lines, decorates);
+}
+
+/// The statements at the margin, in order. Their texts are views of `code`.
+std::vector<PythonStatement> python_statements(std::string_view code) {
+  std::vector<PythonStatement> statements;
+  size_t begin = 0;
+  size_t end = 0;
+  for (PythonLine& line : python_lines(code)) {
+    const bool same_line = line.begin < end;  // after a semicolon
+    const bool inside = line.indent > 0 || same_line;
+    if (statements.empty() || !(inside || continues(line, statements.back()))) {
+      statements.emplace_back();
+      begin = line.begin;
+    }
+    end = std::min(code.find('\n', line.end), code.size());
+    statements.back().lines.push_back(std::move(line));
+    statements.back().text = code.substr(begin, end - begin);
+  }
+  return statements;
+}
 
 using Names = std::set<std::string_view>;
 using Tokens = std::vector<PythonToken>;

@@ -8,9 +8,15 @@
 #include <vector>
 
 #include "runtime/result.hpp"
-#include "sandbox/workspace/python_source.hpp"
+#include "sandbox/compile/python_lexer.hpp"
 
 namespace warpsmith::sandbox {
+
+/// A statement that begins at the margin, with its decorators and its block.
+struct PythonStatement {
+  std::string_view text;          // whole lines, without the last newline
+  std::vector<PythonLine> lines;  // never empty
+};
 
 /// `Model` and every statement that defines or changes a name which the parts use, directly or not;
 /// also statements that only set or call what the text does not define, such as a library's switch.

@@ -5,7 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/task_options.hpp"
-#include "sandbox/contract/registry.hpp"
+#include "sandbox/contract/contract.hpp"
+#include "sandbox/reference/description.hpp"
 #include "sandbox/reference/ragged.hpp"
 #include "sandbox/workspace/task_source.hpp"
 
@@ -52,9 +53,8 @@ std::string files_request(const std::string& files) {
 }  // namespace
 
 Result<std::string> reference_file(std::string_view code) {
-  const auto source = TaskSource::parse(code);
-  if (!source) return tl::unexpected(source.error());
-  return source->imports() + "\n\n" + source->model_with_arguments() + "\n";
+  TRY(const auto source, TaskSource::parse(code));
+  return source.imports() + "\n\n" + source.model_with_arguments() + "\n";
 }
 
 std::string task_json(const Task& task, const TaskSignature& signature, std::string_view contract) {

@@ -9,7 +9,6 @@
 #include "runtime/result.hpp"
 #include "runtime/submission.hpp"
 #include "runtime/task.hpp"
-#include "sandbox/contract/buffer_lines.hpp"
 
 namespace warpsmith::sandbox {
 
@@ -19,15 +18,15 @@ namespace warpsmith::sandbox {
 Result<std::string> reference_file(std::string_view code);
 
 /// task.json: the buffers in order, as arguments of `solve` or names for a plan; the constants if
-/// there are any. Includes the lane for contracts where a plan chooses the library's arithmetic.
+/// there are any. Includes the lane for contracts in which a plan chooses the library's arithmetic.
 std::string task_json(const Task& task, const TaskSignature& signature, std::string_view contract);
 
 /// The prompt for small policies: `Model`, what it uses, and the buffers. The constructor's
-/// arguments are left out where the buffers say as much.
+/// arguments are left out if the buffers show the same.
 Result<std::string> brief_prompt(const Task& task, const TaskSignature& signature);
 
-/// Ends a brief prompt whose answer holds the files of the solution. The demonstrations' generator
-/// has it too.
+/// Ends a brief prompt whose answer contains the files of the solution. The demonstrations'
+/// generator has it too.
 inline constexpr const char* brief_files_line = "\nanswer: files";
 
 /// The part of the prompt that depends only on the contract.
@@ -37,7 +36,7 @@ struct ContractText {
 };
 
 /// System and user message for models that follow instructions. `tools` describes the tools;
-/// without them the prompt asks for one answer that holds the files of the solution.
+/// without them the prompt asks for one answer that contains the files of the solution.
 struct FullPrompt {
   std::string system;
   std::string user;

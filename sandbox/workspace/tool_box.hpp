@@ -3,20 +3,70 @@
 // submission, which an actor can send on without blocking.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "runtime/parsed_call.hpp"
+#include "runtime/config/rollout_config.hpp"
+#include "runtime/model_turn.hpp"
+#include "runtime/result.hpp"
 #include "runtime/verdict.hpp"
+#include "sandbox/protocol/requests.hpp"
 #include "sandbox/workspace/file_tools.hpp"
-#include "sandbox/workspace/job_tools.hpp"
 #include "sandbox/workspace/solution.hpp"
-#include "sandbox/workspace/tool_services.hpp"
 #include "sandbox/workspace/workspace.hpp"
 
 namespace warpsmith::sandbox {
+
+/// The service that tools need from outside the workspace: the shell jail. Judging goes through the
+/// caller of `ToolBox` instead. Implemented by the sandbox program, and by scripts in tests. The
+/// implementation sets each call's deadline. A failure of the machine is an Error, never text for
+/// the agent.
+class ToolServices {
+ public:
+  virtual ~ToolServices() = default;
+  virtual Result<ShellResult> shell(const ShellRequest& request) = 0;
+  /// Jobs end with the service; their state is then `unknown`.
+  virtual Result<JobReport> job(const JobRequest& request) = 0;
+};
+
+/// The agent's background jobs in one workspace: their numbers, and the texts about them. Numbers
+/// count from 1 and are never used again in a trajectory, also after a resume. Errors of
+/// code `invalid_argument` are mistakes of the agent.
+class JobTools {
+ public:
+  /// `limits`: the request of a start without id and command.
+  explicit JobTools(JobRequest limits) : limits_(std::move(limits)) {}
+
+  Result<std::string> start(const std::string& command, ToolServices& services);
+  /// Counts a job of an earlier workspace, which is not started again.
+  void count_lost();
+  /// For `bash_output`.
+  Result<std::string> look(const ParsedCall& call, ToolServices& services);
+  /// For `kill_bash`.
+  Result<std::string> end(const ParsedCall& call, ToolServices& services);
+
+  /// Stops the jobs before a judge measures; `resume` continues them. Without jobs neither asks
+  /// the service.
+  Result<void> pause(ToolServices& services);
+  Result<void> resume(ToolServices& services);
+  /// Kills all jobs, before the workspace goes.
+  Result<void> forget(ToolServices& services);
+
+ private:
+  enum class Known : uint8_t { running, shown, lost };
+
+  Result<std::string> ask(JobAction action, const ParsedCall& call, ToolServices& services);
+  Result<JobReport> send(JobAction action, uint32_t id, ToolServices& services) const;
+  bool any_running() const;
+
+  JobRequest limits_;
+  std::map<uint32_t, Known> jobs_;
+  bool paused_ = false;
+};
 
 struct ToolBoxConfig {
   std::string task_id;
@@ -25,11 +75,7 @@ struct ToolBoxConfig {
   std::vector<ToolSchema> tools;             // offered to the agent
   FileLimits files;
   SolutionLimits solution;
-  uint32_t shell_timeout_ms = 10'000;
-  uint32_t shell_output_bytes = 64U << 10U;
-  uint64_t shell_memory_bytes = 1ULL << 30U;
-  uint32_t most_jobs = 4;  // in the background, that run or have output left to read
-  uint32_t job_lifetime_ms = 600'000;
+  ToolExecutorConfig shell;
   size_t result_bytes = 16U << 10U;  // longer texts are cut in the middle
 };
 

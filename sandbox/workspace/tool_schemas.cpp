@@ -63,7 +63,7 @@ std::vector<ToolSchema> service_tools() {
   };
 }
 
-/// Without a look at its output a job is of no use.
+/// A job is of no use if its output cannot be read.
 void leave_out_jobs(std::vector<ToolSchema>& tools) {
   for (ToolSchema& tool : tools) {
     std::erase_if(tool.parameters, [](const ToolParameter& p) { return p.name == background; });

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/parsed_call.hpp"
+#include "runtime/model_turn.hpp"
 #include "runtime/result.hpp"
 
 namespace warpsmith::sandbox {

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "runtime/log.hpp"
-#include "runtime/run/remove_tree.hpp"
+#include "runtime/run/owned_folder.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -21,7 +21,7 @@ tl::unexpected<Error> refuse(const fs::path& path, const std::string& what, int 
 
 Result<void> fill(const SafeFolder& files, const fs::path& folder, const FileSet& given) {
   for (const auto& [name, content] : given) {
-    if (auto written = files.write(name, content); !written) return written;
+    TRY_VOID(files.write(name, content));
     if (::chmod((folder / name).c_str(), 0444) != 0) return refuse(folder / name, "chmod", errno);
   }
   const fs::path solution = folder / "solution";
@@ -49,9 +49,8 @@ Result<WorkspaceBase> WorkspaceBase::open(const fs::path& base) {
   fs::create_directories(base, error);
   if (error) return refuse(base, "cannot make the folder for workspaces", error.value());
   OwnedFolder::sweep(base);
-  auto folder = OwnedFolder::make(base);
-  if (!folder) return tl::unexpected(std::move(folder.error()));
-  return WorkspaceBase{std::move(*folder)};
+  TRY(auto folder, OwnedFolder::make(base));
+  return WorkspaceBase{std::move(folder)};
 }
 
 Result<Workspace> WorkspaceBase::create(const std::string& name, const FileSet& given) const {
@@ -60,12 +59,9 @@ Result<Workspace> WorkspaceBase::create(const std::string& name, const FileSet& 
     if (errno == EEXIST) return fail(ErrorCode::already_exists, folder.string() + " exists");
     return refuse(folder, "cannot make the workspace", errno);
   }
-  auto files = SafeFolder::open(folder);
-  if (!files) return tl::unexpected(files.error());
-  Workspace workspace{folder, std::move(*files), given};  // removed if filling fails
-  if (auto filled = fill(workspace.files(), folder, given); !filled) {
-    return tl::unexpected(filled.error());
-  }
+  TRY(auto files, SafeFolder::open(folder));
+  Workspace workspace{folder, std::move(files), given};  // removed if filling fails
+  TRY_VOID(fill(workspace.files(), folder, given));
   return workspace;
 }
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Compiles kernels with the contract's flags and times them beside torch in this process. It checks
-# demonstrations that we wrote; only the sandbox judges candidates.
+# Compiles kernels with the contract's flags and times them together with torch in this process. It checks
+# our demonstrations; only the sandbox judges candidates.
 import ctypes
 import hashlib
 import statistics
@@ -17,7 +17,7 @@ WARM_UP = 3
 COLD_BYTES = 96 << 20  # buffers rotate over more than twice a last-level cache of 32 MiB
 
 
-HEADER_SOURCE = Path(__file__).parents[2] / "sandbox/contract/cpu/cpu_header.cpp"
+HEADER_SOURCE = Path(__file__).parents[2] / "sandbox/contract/cpu/cpu_contract.cpp"
 
 
 class Bench:
@@ -59,7 +59,7 @@ class Case:
         size = 4 * (sum(t.numel() for t in first) + output.numel())
         count = max(5, COLD_BYTES // size)
         self.inputs = [first] + [module.get_inputs() for _ in range(count - 1)]
-        # torch's allocator gives a baseline a warm output; a kernel gets one buffer, or one per set.
+        # torch's allocator returns a warm output to a baseline; a kernel gets one buffer, or one per set.
         warm = [torch.empty_like(output)]
         self.outputs = [torch.empty_like(output) for _ in range(count)] if cold_outputs else warm * count
         self.compiled = None

@@ -4,7 +4,7 @@
 from dataclasses import dataclass, field
 
 KERNEL = "solution/kernel.cpp"
-FILES_LINE = "\nanswer: files"  # ends the prompt of an answer that holds the files
+FILES_LINE = "\nanswer: files"  # ends the prompt of an answer that contains the files
 LANGUAGES = {"cu": "cuda", "toml": "toml"}  # by a file's suffix
 DISTRIBUTIONS = ("normal", "shifted", "wide", "outlier", "sparse")
 

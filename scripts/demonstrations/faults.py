@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Kernels that are not right: one subtle mistake in one part, or source that does not compile.
+# Kernels that are not correct: one subtle mistake in one part, or source that does not compile.
 import re
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ def mistakes_of(task):
             lines = part.lines[:index] + (wrong,) + part.lines[index + 1 :]
             found.append((place, replace(part, lines=lines)))
         if statement and part.kind == "step" and len(part.lines) == 1:
-            found.append((place, replace(part, lines=())))  # the comment stands, its line is missing
+            found.append((place, replace(part, lines=())))  # the comment stays, its line is missing
     return found
 
 

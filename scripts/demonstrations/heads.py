@@ -61,7 +61,7 @@ def scaled(extent, rng):
 
 
 def resized_module(task, rng):
-    """The task with other sizes for which its kernels are still right; the task itself if none was found."""
+    """The task with other sizes for which its kernels are still correct; the task itself if none was found."""
     for _ in range(TRIES):
         sizes = tuple((name, scaled(extent, rng)) for name, extent in constants(task).items())
         made = with_sizes(task, sizes)
@@ -79,7 +79,7 @@ def with_sizes(task, sizes):
 
 
 def is_sound(made, task):
-    """True if it is as small as tasks are and no two axes share an extent: kernels read `dims` by position."""
+    """True if it is as small as the tasks and no two axes share an extent: kernels read `dims` by position."""
     buffers = made.inputs + made.outputs
     small = all(math.prod(b.shape) <= MAX_ELEMENTS and b.shape[-1] <= MAX_ROW for b in buffers)
     return small and len(made.dims) == len(task.dims) and math.prod(made.outputs[0].shape) >= MAX_ELEMENTS // 16

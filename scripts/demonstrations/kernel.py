@@ -21,7 +21,7 @@ class Style:
     whole: bool = False  # each statement passes over the whole tensor
     vector_math: bool = False  # our header, whose math functions have SIMD variants
     simd: bool = False  # loops and reductions are declared SIMD; products take four steps at once
-    ahead: int = 0  # rows are prefetched that many rounds ahead
+    ahead: int = 0  # number of rounds by which rows are prefetched
 
 
 STYLES = {
@@ -98,7 +98,7 @@ def body_lines(parts, style):
     for number, (statement, part) in enumerate(parts):
         if style.whole and number > 0:
             lines += ["  }", ROW_LOOP, ROW_OF_WHOLE]
-        # A comment before every part, the last one too, repeats its line of `forward`: the model goes on by
+        # A comment before every part, also the last one, repeats its line of `forward`: the model continues by
         # copying the next line.
         if statement or part.kind == "tail":
             lines.append(f"    // {statement or 'return x'}")

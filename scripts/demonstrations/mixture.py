@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# Draws conversations of mixed quality, so that much is left for reinforcement learning.
+# Draws conversations of mixed quality, so that reinforcement learning has much to improve.
 from .conversation import FILES_LINE, Conversation, file_block, judged_wrong, profiled, verified
 from .faults import changed_line, mistakes_of, uncompilable, with_mistake
 from .kernel import STYLES, write_kernel
 from .variants import resized, variants_of
 
-# Shares of the styles among right kernels: slow ones are common, the best ones rare.
+# Shares of the styles among correct kernels: slow ones are common, the best ones rare.
 RIGHT = {
     "passes": 0.60,
     "rows": 0.10,
@@ -22,7 +22,7 @@ SLOW = {"passes": 0.6, "rows": 0.4}
 BETTER = {"vector": 0.3, "simd": 0.4, "ahead2": 0.1, "ahead4": 0.1, "ahead8": 0.1}
 SPEEDUP = {"passes": 0.4, "rows": 0.5}  # over eager, for the texts of profiles
 
-# Shares of right, wrong and broken submissions in conversations that submit what they first wrote.
+# Shares of correct, wrong and broken submissions in conversations that submit their first version.
 BLIND_WRONG, BLIND_BROKEN = 0.44, 0.12
 EDITS = 0.4  # of the repairs that one line can make
 
@@ -45,11 +45,11 @@ def pick(rng, shares):
 
 
 class Mixture:
-    """Draws conversations for one task; `rng` is its only source of chance."""
+    """Draws conversations for one task; `rng` is its only source of randomness."""
 
     def __init__(self, task, rng, recombined=(), answers=0.0):
         """`recombined`: further tasks to take variants from, as `recombinations` makes them; `answers`: share
-        of conversations with one answer that holds the files."""
+        of conversations with one answer that contains the files."""
         self.rng, self.recombined, self.answers = rng, list(recombined), answers
         self.choices = [task, *variants_of(task)]
         self.take(task)
@@ -67,7 +67,7 @@ class Mixture:
         return with_mistake(self.task, style, mistake), write_kernel(self.task, style)
 
     def broken_pair(self):
-        """(a kernel that does not compile, the compiler's message, the kernel whole)."""
+        """(a kernel that does not compile, the compiler's message, the complete kernel)."""
         whole = write_kernel(self.task, STYLES[pick(self.rng, {"sketch": 0.6, "passes": 0.2, "rows": 0.2})])
         source, message = uncompilable(whole, self.rng)
         return source, f"compile_error: {message}", whole
@@ -88,7 +88,7 @@ class Mixture:
     # One method per shape, up to the submission.
 
     def first_source(self):
-        """A kernel that nothing has checked: right, wrong or broken."""
+        """A kernel that nothing has checked: correct, wrong or broken."""
         fate = self.rng.random()
         if fate < BLIND_WRONG:
             return self.wrong_pair()[0]

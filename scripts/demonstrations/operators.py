@@ -33,7 +33,7 @@ class Scan:
 
 @dataclass(frozen=True)
 class Part:
-    """The C++ of one statement. `mistakes`: (line index, a subtly wrong line in its place)."""
+    """The C++ of one statement. `mistakes`: (line index, a subtly wrong line for it)."""
 
     kind: str  # head, step, tail
     lines: tuple  # of str, Loop and Scan

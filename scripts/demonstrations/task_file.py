@@ -47,7 +47,7 @@ class TaskFile:
     sizes: tuple = ()  # (name, extent): module constants with other values than the file's
 
     def reference_text(self):
-        """reference.py as the workspace holds it: the imports and the class."""
+        """reference.py as in the workspace: the imports and the class."""
         lines = self.path.read_text(encoding="utf-8").splitlines()
         imports = [line for line in lines if line.startswith(("import ", "from "))]
         return "\n".join([*imports, "", "", self.class_text]) + "\n"
@@ -62,7 +62,7 @@ class TaskFile:
 
 
 def load_module(path):
-    """Runs the task file and returns its module; an import would leave a __pycache__ there."""
+    """Runs the task file and returns its module; an import would write a __pycache__ there."""
     module = types.ModuleType(path.stem)
     exec(compile(path.read_text(encoding="utf-8"), path, "exec"), module.__dict__)
     return module
@@ -76,7 +76,7 @@ def model_class(tree, path):
 
 
 def check_alone(tree, cls, path):
-    """The prompt of demonstrations shows the class alone, so it must need nothing else of the file."""
+    """The prompt of demonstrations shows only the class, so the class must need nothing else of the file."""
     definitions = (ast.ClassDef, ast.FunctionDef)
     own = {node.name for node in tree.body if isinstance(node, definitions)} - {cls.name}
     for node in tree.body:
@@ -98,7 +98,7 @@ def forward_body(cls, path):
 
 
 def returned_names(statement):
-    """The names that it returns; none if it returns something else."""
+    """The names that it returns; empty if it returns something else."""
     value = statement.value
     parts = value.elts if isinstance(value, ast.Tuple) else [value]
     return tuple(p.id for p in parts) if all(isinstance(p, ast.Name) for p in parts) else ()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Variants of one task: some of its statements in other orders, and other sizes. They show that a kernel
-# follows from the statements; from the tasks alone a small model learns each by heart.
+# follows from the statements; with only the tasks a small model memorises each.
 import random
 from dataclasses import replace
 from itertools import permutations
@@ -13,7 +13,7 @@ MAX_ELEMENTS = 1 << 20
 
 
 def orders(task):
-    """Yields every order of every choice of steps. Heads and special views stay; a last tail may go."""
+    """Yields every order of every choice of steps. Heads and special views stay; a last tail may be dropped."""
     parts = [(s, part_of(s)) for s in task.statements]
     fixed = [s for s, p in parts if p.kind == "head" or p.dims != ROWS]
     tail = [s for s, p in parts if p.kind == "tail"]
@@ -68,7 +68,7 @@ def variants_of(task):
 
 
 def resized(task, rng):
-    """The task with other rows and columns; itself if its shapes hold other extents."""
+    """The task with other rows and columns; the task itself if its shapes contain other extents."""
     if len(task.dims) != 2:
         return task
     pairs = [(r, c) for r in SIZES for c in SIZES if r != c and MAX_ELEMENTS // 4 <= r * c <= MAX_ELEMENTS]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tasks over rows that are composed of the training tasks' statements. They show that a kernel follows from its
-# statements: from some twenty tasks a model learns each by heart and writes no kernel for another one.
+# statements: with only some twenty tasks a model memorises each and writes no kernel for another one.
 import re
 import tempfile
 from pathlib import Path
@@ -52,7 +52,7 @@ def kind_of(statement):
 
 
 def statements_by_kind(tasks):
-    """The statements of form `x = …` that rows allow, which need no other statement."""
+    """The statements of the form `x = …` that rows allow and that need no other statement."""
     found = {"each": [], "row": [], "last": []}
     for statement in sorted({s for t in tasks for s in t.statements}):
         try:

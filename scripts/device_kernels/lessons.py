@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Conversations of contract device about one task, with right kernels (most of them slow), wrong and broken ones.
+# Conversations of contract device about one task, with correct kernels (most of them slow), wrong and broken ones.
 import re
 from dataclasses import replace
 
@@ -10,13 +10,13 @@ from .styles import STYLES
 
 KERNELS, PLAN = "solution/kernels.cu", "solution/plan.toml"
 
-RIGHT_SHARE = 0.40  # of submissions; the rest leaves much for reinforcement learning
-WRONG_SHARE = 0.75  # of those that are not right; the others do not compile
-SLOW_SHARE = 0.75  # of the right ones: an element a load, or rows read again in each pass
+RIGHT_SHARE = 0.40  # of submissions; the rest lets reinforcement learning improve much
+WRONG_SHARE = 0.75  # of those that are not correct; the others do not compile
+SLOW_SHARE = 0.75  # of the correct ones: one element per load, or rows read again in each pass
 VERIFIED_SHARE = 0.15  # of the right ones
-COMPOSED_SHARE = 0.75  # of conversations where composed tasks are given
+COMPOSED_SHARE = 0.75  # of conversations, if composed tasks are passed
 
-# (text, replacement): where the text occurs, the replacement compiles and is wrong.
+# (text, replacement): the replacement of the text compiles and is wrong.
 MISTAKES = [
     ("lane = 16;", "lane = 8;"),
     ("half = threads / 2;", "half = threads / 4;"),
@@ -40,7 +40,7 @@ def mistaken(source):
 
 
 def forgetful(task, style):
-    """All kernels that leave out one statement although their head lists it."""
+    """All kernels that omit one statement although their head lists it."""
     said = RowKernel(task, style).head()
     sources = []
     for place in range(len(task.statements)):
@@ -62,7 +62,7 @@ def broken(source, rng):
 
 
 def fates(right):
-    """Shares of submissions, of which `right` (0 to 1) are right."""
+    """Shares of submissions, of which `right` (0 to 1) are correct."""
     wrong = (1 - right) * WRONG_SHARE
     return {"right": right, "wrong": wrong, "broken": 1 - right - wrong}
 
@@ -76,15 +76,15 @@ class Kernels:
         self.slow = [k for k in kernels if k.style.width == 1 or k.style.keep == "reread"]
         self.fast = [k for k in kernels if k not in self.slow]
         for kernel in kernels:
-            kernel.text()  # raises if no kernel can hold a statement at its place
+            kernel.text()  # raises if no kernel can have a statement at its place
 
 
 class Lessons:
-    """Draws conversations for one task by `rng` alone. Raises ValueError for a task that is not over rows."""
+    """Draws conversations for one task, only by `rng`. Raises ValueError for a task that is not over rows."""
 
     def __init__(self, task, rng, right=RIGHT_SHARE, answers=0.0, composed=()):
-        """`right`: share of right submissions; `answers`: share of single answers that hold both files; `composed`:
-        the Kernels of further tasks, about one of which most conversations are then."""
+        """`right`: share of correct submissions; `answers`: share of single answers with both files; `composed`:
+        the Kernels of further tasks; most conversations are then about one of these."""
         self.id, self.rng, self.answers, self.composed = task.id, rng, answers, composed
         self.fates, self.own = fates(right), Kernels(task)
 

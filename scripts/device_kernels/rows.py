@@ -105,7 +105,7 @@ class RowKernel:
         lines = [
             'extern "C" __global__ void __launch_bounds__(threads * rows)',
             f"    row_kernel({', '.join(buffers)}, int row_count) {{",
-            # Surplus threads of the last block repeat its last row, so that all meet at every barrier.
+            # Surplus threads of the last block repeat its last row, so that all reach every barrier.
             "  const int row = min(static_cast<int>(blockIdx.x) * rows +"
             " static_cast<int>(threadIdx.y), row_count - 1);",
             "  const long long at = static_cast<long long>(row) * columns;",

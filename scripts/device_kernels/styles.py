@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Style:
-    """`threads` share a row, a block has `rows` of them, one load takes `width` elements.
+    """`threads` share a row, a block has `rows` of them, one load reads `width` elements.
 
-    keep: where a row waits between two passes over it: "registers", "shared" memory, or nowhere ("reread").
+    keep: where a row is kept between two passes: "registers", "shared" memory, or nowhere ("reread").
     combine: how threads add up: "shuffle", a "tree" in shared memory, or cooperative "group"s.
     """
 
@@ -22,7 +22,7 @@ class Style:
         return f"t{self.threads}r{self.rows}w{self.width}-{self.keep}-{self.combine}"
 
 
-# Threads, rows and width differ in each, so that tasks without a reduction get as many texts.
+# Threads, rows and width differ in each, so that tasks without a reduction get as many different texts.
 STYLES = {
     style.name: style
     for style in [

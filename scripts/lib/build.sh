@@ -20,14 +20,14 @@ configure() {
   local started=$SECONDS
   say "configuring build/$preset"
   mkdir -p "$build"
-  # If configuring fails, the next launch must not take the old build.ninja for this interpreter's.
+  # If configuring fails, the next launch must not use the old build.ninja, which is for another interpreter.
   rm -f "$build/build.ninja"
   (cd "$root" && run_logged "$build.configure.log" \
     cmake --preset "$preset" "-DWARPSMITH_PYTHON=${WARPSMITH_PYTHON:-}")
   note_time "configure $preset" "$started"
 }
 
-# Shows ninja's progress on a terminal, and the output of failed commands in any case.
+# Shows ninja's progress on a terminal, and always the output of failed commands.
 compile() {
   say "building build/$preset ($*) with $jobs jobs; the first time takes minutes"
   local quiet=() started=$SECONDS
@@ -38,7 +38,7 @@ compile() {
 
 is_built() { ! needs_configure && ! changed_since "$1"; }
 
-# ensure_built MARK TARGET…: MARK gets the time at which the sources were looked at.
+# ensure_built MARK TARGET…: MARK gets the time at which the sources were checked.
 ensure_built() {
   local mark=$build/.built-$1
   shift

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds configuration fields without a reader: setting such a key would have no effect.
+"""Finds configuration fields that nothing reads: setting such a key would have no effect.
 
 Run from the checkout's root: python3 scripts/lib/check_config_keys.py. Prints FILE:LINE: what is wrong.
 A field counts as read if a source outside runtime/config contains `COMPONENT.FIELD` (loss.clip_low), or
@@ -20,20 +20,21 @@ FIELD = re.compile(r"^  [\w:]+(?:<[^;=(]*>)? (\w+)(?:\{.*\})?(?: =[^;]*)?;", re.
 
 
 def fields_of(text):
-    """Yields (struct, component, field, line); the component of SandboxLimits is `limits`."""
+    """Yields (struct, component, field, line): RunSettings is read as `run` or `settings`."""
     for struct in STRUCT.finditer(text):
         name = struct.group(1)
         words = re.findall(r"[A-Z][a-z0-9]*", name)
-        if words[-1] not in ("Config", "Settings", "Limits"):
+        if words[-1] not in ("Config", "Settings"):
             continue
-        component = "limits" if words[-1] == "Limits" else "_".join(words[:-1]).lower()
+        component = "_".join(words[:-1]).lower()
         for field in FIELD.finditer(struct.group(2)):
             line = text.count("\n", 0, struct.start(2) + field.start()) + 1
             yield name, component, field.group(1), line
 
 
 def is_read(struct, component, field, sources):
-    direct = re.compile(rf"\b{component}\.{field}\b")
+    owner = f"(?:{component}|settings)" if struct.endswith("Settings") else component
+    direct = re.compile(rf"\b{owner}\.{field}\b")
     somehow = re.compile(rf"(?:\.|->){field}\b")
     taken = re.compile(rf"\b{struct}\b|\b(?:config|c)(?:\.|->){component}\b(?!\.)")
     return any(direct.search(text) or (somehow.search(text) and taken.search(text))

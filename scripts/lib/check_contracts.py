@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each contract lives in sandbox/contract/NAME/: no file outside of that folder names it.
+"""Each contract is in sandbox/contract/NAME/: no file outside that folder names it.
 
 Run from the checkout's root: python3 scripts/lib/check_contracts.py. Prints FILE:LINE: what is wrong.
 A file names a contract by an include from its folder, or by its name as a string near the word `contract`. A default
@@ -29,7 +29,7 @@ def contracts(texts):
 
 
 def named(line, names):
-    """The contracts that a line of code names by a string."""
+    """The contracts that a line of code names in a string."""
     code = DEFAULT.sub("", source_tree.without_comment(line))
     if not re.search(r"contract", code, re.IGNORECASE) or source_tree.INCLUDE.match(line):
         return []
@@ -49,7 +49,7 @@ def complaints(texts):
         for number, line in enumerate(text.split("\n"), 1):
             for name in named(line, names):
                 if name != own:
-                    yield f"{path}:{number}: names contract {name}: ask sandbox/contract/registry.hpp instead"
+                    yield f"{path}:{number}: names contract {name}: ask sandbox/contract/contract.hpp instead"
 
 
 def main():

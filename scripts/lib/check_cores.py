@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pure cores use no CAF, files, clocks, threads or processes, and neither does what they include of ours.
+"""The pure cores use no CAF, files, clocks, threads or processes, and neither do our headers that they include.
 
 Run from the checkout's root: python3 scripts/lib/check_cores.py. Prints FILE:LINE: what is wrong.
-scripts/pure-cores.txt lists them: a folder (with what lies in it, without nested folders) or a unit
-(PATH without its ending: its .hpp, .cpp, .cu and .cuh). A header that a core includes counts with the sources of its
-name, for they are what the core calls.
+scripts/pure-cores.txt lists them: a folder (with its files, without nested folders) or a unit
+(PATH without its ending: its .hpp, .cpp, .cu and .cuh). A header that a core includes counts together with the
+sources of the same name, because the core calls them.
 """
 
 import os
@@ -14,7 +14,7 @@ import sys
 import source_tree
 
 LIST = "scripts/pure-cores.txt"
-# What must not occur: the headers of it, and how a line of code shows it.
+# What must not occur: its headers, and a pattern that finds it in code.
 IMPURE = {
     "CAF": (r"caf/.*", r"\bcaf::"),
     "files": (r"fstream|iostream|fcntl\.h|unistd\.h|sys/.*|dirent\.h|dlfcn\.h|sqlite3\.h|spdlog/.*",
@@ -36,7 +36,7 @@ def members(entry, texts):
 
 
 def reached(start, texts):
-    """The start, what it includes of ours, and the sources of those headers: file → the file that led there."""
+    """The start, our headers that it includes, and their sources: file → the file that led there."""
     came_from = {path: None for path in start}
     queue = list(start)
     while queue:

@@ -2,7 +2,7 @@
 """No include cycle between the folders of one top-level folder.
 
 Run from the checkout's root: python3 scripts/lib/check_folders.py. Prints each cycle with one include per arrow.
-A nested folder is a folder of its own: actors/run and actors/run/x are two.
+A nested folder counts separately: actors/run and actors/run/x are two.
 """
 
 import collections
@@ -25,7 +25,7 @@ def arrows(texts):
 
 
 def shortest_way(graph, start, end):
-    """The folders from start to end, both included; None where no way exists."""
+    """The folders from start to end, both included; None if there is no path."""
     came_from = {start: None}
     queue = collections.deque([start])
     while queue:

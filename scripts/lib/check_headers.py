@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Headers compile alone: python3 check_headers.py BUILD JOBS CHANGED…, from the checkout's root.
 
-Looks at the changed headers and, in CHEAP folders, at those that include a changed file: no other can have broken.
+Checks the changed headers and, in CHEAP folders, those that include a changed file: no other can be broken.
 """
 
 import subprocess

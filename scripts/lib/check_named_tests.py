@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tests that Markdown names exist: `SuiteTest.Case`, or `SuiteTest` alone.
+"""Every test that Markdown names exists: `SuiteTest.Case`, or only `SuiteTest`.
 
 Run from the checkout's root: python3 scripts/lib/check_named_tests.py. Prints FILE:LINE: what is wrong.
 """
@@ -15,7 +15,7 @@ NAMED = re.compile(r"`(\w+Test)(?:\.(\w+))?`")
 
 
 def files(pattern):
-    """Files that git knows or would take, and that exist."""
+    """Files that git tracks or would track, and that exist."""
     listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "--", pattern], capture_output=True,
                             text=True, check=True).stdout.split("\n")
     return [pathlib.Path(name) for name in listed if name and pathlib.Path(name).exists()]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """clang-tidy on sources: python3 check_tidy.py CLANG_TIDY BUILD JOBS SECONDS SOURCE…
 
-No new file is begun after SECONDS; what was left out is named. Exit 1 when a file has findings or takes
-longer than PATIENCE.
+Starts no new file after SECONDS and names the files that it skipped. Exits with 1 when a file has findings or
+takes longer than PATIENCE.
 """
 
 import subprocess
@@ -12,9 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import compile_flags
 
-# Flags of GCC that clang does not know.
+# GCC flags that clang does not know.
 GCC_ONLY = ("-fno-trapping-math",)
-# libstdc++ 12 uses what it deprecates itself, which clang reports at our call.
+# libstdc++ 12 uses functions that it deprecates, which clang reports at our call.
 QUIET = ("-Wno-unknown-warning-option", "-Wno-deprecated-declarations")
 PATIENCE = 300  # seconds for one file; the slowest takes a tenth of it
 
@@ -38,7 +38,7 @@ def main():
     work = []
     for source in sys.argv[5:]:
         if source not in commands:
-            continue  # this build leaves it out, as it does one of the two CUDA variants
+            continue  # not part of this build, like one of the two CUDA variants
         flags = [flag for flag in commands[source] if not flag.startswith(GCC_ONLY)]
         work.append((program, source, [*flags, *QUIET], deadline))
     failed, left_out = 0, []

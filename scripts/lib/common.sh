@@ -10,7 +10,7 @@ jobs=${WARPSMITH_JOBS:-$(nproc)}
 
 say() { printf '==> %s\n' "$*" >&2; }
 
-# note_time NAME START: how long a part of `./warpsmith test` took; START is what SECONDS was when it began
+# note_time NAME START: records how long a part of `./warpsmith test` took; START is SECONDS at its start
 note_time() { [ -z "${WARPSMITH_TIMES:-}" ] || echo "$((SECONDS - $2)) $1" >>"$WARPSMITH_TIMES"; }
 
 # die MESSAGE [EXIT CODE]: 2 bad input, 3 infrastructure (the default)
@@ -31,7 +31,7 @@ check_jobs() {
   [[ $jobs =~ ^[1-9][0-9]{0,3}$ ]] || die "WARPSMITH_JOBS=$jobs: expected a number from 1 to 9999" 2
 }
 
-# print_usage FILE: prints the comment at the head of FILE
+# print_usage FILE: prints the comment at the top of FILE
 print_usage() { sed -n '3,${/^#/!q;s/^# //p}' "$1"; }
 
 # take_lock FILE: takes the lock on descriptor 9; says so if it must wait.

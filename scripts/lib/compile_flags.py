@@ -28,7 +28,7 @@ def load(build):
 
 
 def sources_of(file):
-    """The sources that are compiled together as `file`; usually the file alone."""
+    """The sources that are compiled together as `file`; usually only the file."""
     if "/Unity/unity_" not in file:
         return [file]
     return re.findall(r'#include "(.*)"', text_of(file))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Prints `./warpsmith --help`, also before anything is built. Sourced.
+# Prints `./warpsmith --help`; works before anything is built. Sourced.
 
 print_help() {
   cat <<'HELP'
@@ -7,8 +7,8 @@ Warpsmith trains a language model to write fast kernels; their verdicts cannot b
 
 Usage: ./warpsmith [--offline DIR] COMMAND [ARGUMENTS]
 
-The first launch installs Debian packages, makes a Python environment (5 GB in your cache folder)
-and builds; about 20 minutes on two cores. Later launches start at once.
+The first launch installs Debian packages, creates a Python environment (5 GB in your cache
+folder) and builds; about 20 minutes on two cores. Later launches start at once.
 
 Train and judge
   train CONFIG       train a policy; first: ./warpsmith train configs/quickstart.toml
@@ -16,28 +16,29 @@ Train and judge
                        --dry-run         check, show the actor tree and the memory; start nothing
                        --resume RUN      continue after Ctrl-C, a crash or kill -9
   eval CONFIG        sample a model on tasks and report pass rate, rewards and speed-ups
-  check DIR          judge one kernel: reference.py beside solution/ with kernel.cpp, or kernels.cu
-                     and plan.toml for GPUs, or model_new.py
-  optimize OP.py     judge a folder of kernels; promote one that beats all you have, and export it
+  check DIR          judge one kernel: reference.py next to solution/ with kernel.cpp, or
+                     kernels.cu and plan.toml for GPUs, or model_new.py
+  optimize OP.py     judge a folder of kernels; promote one that beats all others, and export it
   mcp                offer the judge to other agents as tools (Model Context Protocol)
   serve MODEL        serve a model over OpenAI's HTTP interface
   runs list|show|trajectories
                      list runs, show one, or read its trajectories
   synth              make training tasks: crawl, compose, filter, store; or import tasks
   config CONFIG      check a configuration and print it with every default
-  bench PART         compare a part with another implementation (peer) or a target (bar)
+  bench PART         compare a part with another implementation (peer) or a target (bar);
+                     bench compare OLD NEW compares two builds
   doctor             show what this machine offers and lacks, and how to get the rest
 
 Develop
-  build              build everything, tests too
+  build              build everything, including the tests
   test               run what CI runs: checks, build, all tests; test --help for parts of it
   python …           run the pinned Python, with torch and transformers, on a script
-  clean              remove build/; --python removes the Python environment too
+  clean              remove build/; --python also removes the Python environment
 
   COMMAND --help     the options of one command (builds first)
 
 Exit codes: 0 done, 1 judged not correct, 2 bad input, 3 infrastructure, 130 interrupted.
-One Ctrl-C stops training cleanly: it saves what there is and exits with 0.
+One Ctrl-C stops training cleanly: it saves its state and exits with 0.
 
 Environment
   WARPSMITH_PRESET   dev (default), release or asan: build/PRESET is used

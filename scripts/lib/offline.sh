@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Uses libraries from a folder of unpacked Debian packages and torch from the host's own python3, for
-# hosts without registries. Sourced.
+# Uses libraries from a folder of unpacked Debian packages and torch from the host's python3, for hosts
+# without registries. Sourced.
 
 # use_offline DIR: puts DIR in front of every search path. apt and pip are not used.
 use_offline() {

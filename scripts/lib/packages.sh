@@ -8,7 +8,7 @@ missing_packages() {
     <(dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' | awk '$1 == "ii" { print $2 }' | sort -u)
 }
 
-# Prints the prefix that gives root rights: none for root, else sudo. Fails if sudo needs a password.
+# Prints the prefix that grants root rights: none for root, else sudo. Fails if sudo needs a password.
 privilege() {
   if [ "$(id -u)" = 0 ]; then return; fi
   if sudo -n true 2>/dev/null; then
@@ -31,7 +31,7 @@ install_packages() {
   run_logged "$log" $apt install -y --no-install-recommends "$@"
 }
 
-# Writes a mark beside the build, so that the next launch skips dpkg.
+# Writes a mark in build/, so that the next launch skips dpkg.
 ensure_packages() {
   local mark=$root/build/.packages
   [ "$mark" -nt "$root/scripts/debian-packages.txt" ] && return

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# Makes and finds the pinned Python environment: one per lock file and user, shared by clones. Sourced.
+# Creates and finds the pinned Python environment: one per lock file and user, shared by clones. Sourced.
 
 lock_file=$root/scripts/requirements.lock
 base_python=${WARPSMITH_BASE_PYTHON:-/usr/bin/python3}
 
-# Its name holds the interpreter's version and the lock file's hash: a change of either makes a new environment.
+# Its name contains the interpreter's version and the lock file's hash: a change of either creates a new environment.
 python_folder() {
   local version hash
   version=$(basename "$(readlink -f "$base_python")")

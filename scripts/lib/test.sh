@@ -6,10 +6,10 @@ test_help() {
 Usage: ./warpsmith test [OPTIONS]
 Without options: checks, build and all tests, then the unit tests without tensors under the sanitizers.
 
-  --quick        build and the unit tests only
-  --asan         the sanitizer part only
-  --all          checks on every file, not on the changed ones only
-  --no-checks    leave format, includes, headers and tidy out
+  --quick        only build and the unit tests
+  --asan         only the sanitizer part
+  --all          checks on every file, not only on the changed ones
+  --no-checks    skip format, includes, headers and tidy
   -R REGEX       only tests whose name matches
 HELP
 }
@@ -21,17 +21,17 @@ run_ctest() {
   local preset=$1 name=$2 file=$root/build/results-$2.xml started=$SECONDS failed=
   shift 2
   rm -f "$file"
-  # The whole output: it holds the reasons of skipped cases and the times of a program's cases.
+  # Keeps the whole output: it contains the reasons of skipped cases and the times of a program's cases.
   (cd "$root" && ctest --preset "$preset" --test-output-size-passed 1000000 --output-junit "$file" "$@") || failed=1
   note_time "tests: $name" "$started"
-  # A filter may leave nothing to run, and then there is no file.
+  # A filter may leave nothing to run; then there is no file.
   [ -z "$failed$(ls "$file" 2>/dev/null)" ] || results+=("$file")
   [ -z "$failed" ]
 }
 
-# Unit tests share the machine, and so do long ones that time nothing (label untimed). Of the others, which start jails
-# and systems, those that time things (label slow) run alone. Many of both wait for processes, so one more runs than
-# there are cores.
+# Unit tests share the machine, and so do long ones that time nothing (label untimed). The others start jails and
+# systems; those of them that time things (label slow) run one at a time. Many of both wait for processes, so one more
+# runs than there are cores.
 run_dev() {
   local good=0 filter=("$@")
   ensure_built all all
@@ -41,8 +41,8 @@ run_dev() {
   return $good
 }
 
-# CAF and LibTorch are not built for sanitizers, so this part has neither. Nor has it the tests that
-# start our jailed runner (labels jailed and slow): its filter refuses the sanitizers' system calls.
+# CAF and LibTorch are not built for sanitizers, so this part has neither. It also skips the tests that
+# start the jailed runner (labels jailed and slow): its filter refuses the sanitizers' system calls.
 run_asan() {
   local preset=asan build=$root/build/asan
   ensure_built unit unit_tests
@@ -51,7 +51,7 @@ run_asan() {
     run_ctest asan asan -L unit -j "$jobs" "$@"
 }
 
-# The findings of failed checks once more: they stand far above by now.
+# Repeats the findings of failed checks, which are far above by now.
 repeat_findings() {
   local log
   for log in "$root"/build/check-*.failed; do

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The end of ./warpsmith test: test_summary.py TIMES RESULTS.xml…
 
-Prints what each failed test said, why cases were skipped, the slowest cases, the time of each part (TIMES holds a line
-`SECONDS NAME` for each) and the sum of ctest's result files.
+Prints what each failed test said, why cases were skipped, the slowest cases, the time of each part (TIMES contains a
+line `SECONDS NAME` for each) and the sum of ctest's result files.
 """
 import collections
 import os
@@ -40,7 +40,7 @@ def reasons(output):
 
 
 def durations(name, seconds, output):
-    """(seconds, name) of a test; of its cases and of the rest where a program has several."""
+    """(seconds, name) of a test, or of its cases and of the rest if a program has several."""
     cases = [(int(ms) / 1000, f"{name}: {case}") for case, ms in _CASE.findall(output)]
     if len(cases) < 2:
         return [(seconds, name)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Programs that tasks must stay away from, such as a benchmark's: their tokens and their signatures.
+# Programs that tasks must not resemble, such as a benchmark's: their tokens and their signatures.
 import json
 import pathlib
 
@@ -10,7 +10,7 @@ from reasons import Rejected
 from similarity import Index
 from syntax import model_tokens, parsed
 
-_TOGETHER = 100  # programs that one child surveys; alone if one of them fails
+_TOGETHER = 100  # programs that one child surveys; one by one if one of them fails
 
 
 def _texts(folders):
@@ -20,7 +20,7 @@ def _texts(folders):
 
 
 def _surveyed(codes, limits, alive):
-    """The signature of each text, None where it does not run without data."""
+    """The signature of each text, None if it does not run without data."""
     alive()
     try:
         return child.run(lambda say: [survey_on_meta(code) for code in codes], limits)[0]
@@ -31,7 +31,7 @@ def _surveyed(codes, limits, alive):
 
 
 def read(folders, limits, say=lambda text: None):
-    """The programs as rows {name, tokens, signature}, and the names of files that hold none."""
+    """The programs as rows {name, tokens, signature}, and the names of files without one."""
     rows, codes, others, rarely = [], [], [], Rarely(say)
 
     def alive():

@@ -116,7 +116,7 @@ def _add_ingest(parser):
                         help="slots that take in tasks side by side; default %(default)s")
     parser.add_argument("--gpu", type=_not_negative, default=0, metavar="G",
                         help="number of the GPU for tasks that need one; default %(default)s")
-    program = os.environ.get("WARPSMITH_PROGRAM")  # the one that runs this
+    program = os.environ.get("WARPSMITH_PROGRAM")  # the program that runs this
     parser.add_argument("--program", default=program, required=program is None, metavar="FILE",
                         help="the program `warpsmith`" + ("; default %(default)s" if program else ""))
 
@@ -187,7 +187,7 @@ def _check_gpus(gpus):
 
 
 def check_folder(option, folder):
-    """Complains where no folder can be made at this path, or nothing written there."""
+    """Complains if no folder can be made at this path, or nothing can be written there."""
     folder = nearest = pathlib.Path(folder).absolute()
     while not os.path.lexists(nearest):
         nearest = nearest.parent

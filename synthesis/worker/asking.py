@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What all language models that compose have in common: a question that fails is asked again after growing waits.
+# The common part of all language models that compose: a question that fails is asked again after growing waits.
 import random
 import time
 
@@ -8,7 +8,7 @@ _FIRST_WAIT_S = 1.0
 
 
 class Failed(Exception):
-    """No answer; another try may succeed, after `wait_s` where the model's side names a time."""
+    """No answer; another try may succeed, after `wait_s` if the model's side names a time."""
 
     def __init__(self, text, wait_s=None):
         super().__init__(text)
@@ -16,7 +16,7 @@ class Failed(Exception):
 
 
 def tried(ask, sleep=time.sleep):
-    """What `ask()` returns. Tries again where it raises Failed; the last try's Failed leaves."""
+    """What `ask()` returns. Tries again if it raises Failed; raises the last try's Failed."""
     for number in range(TRIES):
         try:
             return ask()

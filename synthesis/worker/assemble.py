@@ -47,7 +47,7 @@ class _Writer:
         try:
             with torch.device("meta"):
                 return eval(expression, {**self.names, **(names or {})})
-        except Exception as error:  # torch raises many types for sizes that do not go together
+        except Exception as error:  # torch raises many types for sizes that do not fit
             raise Unfit(f"{expression}: {error}") from None
 
     def input(self, expression):
@@ -123,7 +123,7 @@ def first_shape(plan, leading):
 
 
 def assemble(plan, leading):
-    """The program of a plan: a _Writer whose body holds one line for each step, and what it costs."""
+    """The program of a plan: a _Writer whose body has one line for each step, and its cost."""
     writer = _Writer(plan)
     shape = first_shape(plan, leading)
     seed = plan.steps[0].seed

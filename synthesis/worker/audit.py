@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Names what a task attempts, before the kernel refuses it. A task that goes around Python is refused all the same.
+# Names what a task attempts, before the kernel refuses it. A task that bypasses Python is refused as well.
 import os
 import sys
 
@@ -18,7 +18,7 @@ _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_TRUNC
 def _within(path, folder):
     """Paths are not resolved: the kernel decides what a link may reach."""
     if isinstance(path, int):
-        return True  # a descriptor that is open already
+        return True  # a descriptor that is already open
     return bool(folder) and os.path.abspath(os.fsdecode(path)).startswith(folder + "/")
 
 

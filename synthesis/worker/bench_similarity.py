@@ -36,7 +36,7 @@ def _program(rng):
 
 
 def _shuffled(tokens, rng):
-    """The same tokens with the statements in another order: counts alone do not tell such programs apart."""
+    """The same tokens with the statements in another order: counts do not distinguish such programs."""
     starts = [at for at, token in enumerate(tokens) if token == "Assign"]
     pieces = [tokens[a:b] for a, b in zip([0, *starts], [*starts, len(tokens)])]
     rng.shuffle(pieces)

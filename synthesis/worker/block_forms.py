@@ -3,7 +3,7 @@
 import inspect
 import typing
 
-SIZES = {  # names that configurations use, by the value that a small block takes; {n} is the width
+SIZES = {  # names that configurations use, by the value for a small block; {n} is the width
     "hidden_size": "{n}", "d_model": "{n}", "embed_dim": "{n}", "n_embd": "{n}", "dim": "{n}", "hidden_dim": "{n}",
     "embedding_size": "{n}", "encoder_hidden_dim": "{n}", "word_embed_proj_dim": "{n}",
     "intermediate_size": "2 * {n}", "d_ff": "2 * {n}", "n_inner": "2 * {n}", "ffn_dim": "2 * {n}",
@@ -29,7 +29,7 @@ _BUILT_WITH = {  # parameters of constructors other than the configuration
     "hidden_act": "'silu'", "dropout": "0.0", "num_embeddings": "512", "embedding_dim": "{n}",
 }
 _TABLE = "input torch.randn(1, {c}, {n} // 4)"
-_NARROW = "input torch.randn(1, {c}, {n} // 8)"  # of models that turn half of each head
+_NARROW = "input torch.randn(1, {c}, {n} // 8)"  # of models that rotate half of each head
 _PLACES = "input torch.arange({c}).unsqueeze(0)"
 _TOKENS = "torch.randint(0, 1000, ({b}, 64))"
 _FED_WITH = {  # parameters of forward beyond the first: the argument, and the operands that it names
@@ -43,7 +43,7 @@ _FED_WITH = {  # parameters of forward beyond the first: the argument, and the o
 _ALIASES = {"selected_experts": "top_k_index", "topk_indices": "top_k_index", "router_indices": "top_k_index",
             "topk_weights": "top_k_weights", "routing_weights": "top_k_weights", "expert_weights": "top_k_weights"}
 _ROUTES = {"top_k_index", "top_k_weights"}
-_FIRST = {  # generators of x where it is no value of x's shape
+_FIRST = {  # generators of x if it is not a value of x's shape
     "input_ids": _TOKENS, "position_ids": "torch.arange(64).repeat({b}, 1)",
     "pixel_values": "torch.randn({b}, 3, 32, 32)",
 }
@@ -59,7 +59,7 @@ class Form(typing.NamedTuple):
 
 
 def configuration(name, kind, experts=False):
-    """The text that builds a small configuration, in the names that this one has."""
+    """The text that builds a small configuration, with the names of this one."""
     try:
         values = vars(kind())
         known = {*values, *inspect.signature(kind.__init__).parameters}
@@ -77,7 +77,7 @@ def _needed(function):
 
 
 def constructor(name, kind, config):
-    """The text that builds the module, None where it takes arguments that have no usual value."""
+    """The text that builds the module, None if it needs arguments that have no usual value."""
     given = []
     for parameter in _needed(kind.__init__):
         value = config if parameter.name == "config" else _BUILT_WITH.get(parameter.name)
@@ -90,14 +90,14 @@ def constructor(name, kind, config):
 
 
 def _argument(name, used):
-    """The text of an argument and its operands. `used`: how many operands are taken."""
+    """The text of an argument and its operands. `used`: how many operands are used."""
     text, operands = _FED_WITH.get(_ALIASES.get(name, name), ("{}", ("same",)))
     names = ["{y}", "{z}", "{too many}"][used:used + len(operands)]
     return text.format(*names), operands
 
 
 def _form(needed, extra, first):
-    """The call with the needed parameters and those of `extra`; None where a seed has too few operands."""
+    """The call with the needed parameters and those of `extra`; None if a seed has too few operands."""
     parts, operands = ["{x}"], ()
     for name in (*needed, *extra):
         text, more = _argument(name, len(operands))
@@ -107,7 +107,7 @@ def _form(needed, extra, first):
 
 
 def forms(kind, module):
-    """Ways of feeding a module of that kind, the likely ones first."""
+    """Ways of feeding a module of that kind, the most likely ones first."""
     parameters = _needed(module.forward)
     if not parameters:
         return
@@ -124,15 +124,15 @@ def forms(kind, module):
 
 def _firsts(kind, name, needed):
     if not _ROUTES.isdisjoint(_ALIASES.get(other, other) for other in needed):
-        return ["torch.randn({b} * {c}, {n})"]  # experts take rows of tokens
+        return ["torch.randn({b} * {c}, {n})"]  # experts accept rows of tokens
     if name in _FIRST:
         return [_FIRST[name]]
     return [_TOKENS, ""] if kind == "embedding" else ["", "torch.randn({b} * {c}, {n})"] if kind == "expert" else [""]
 
 
 def results(kind, call):
-    """Ways to take one tensor from what the call returns."""
-    if kind == "rotary":  # a table of angles, which depends on x's shape alone
+    """Ways to select one tensor from what the call returns."""
+    if kind == "rotary":  # a table of angles, which depends only on x's shape
         return [f"torch.cat({call}, -1) * {{x}}.mean()", f"{call} * {{x}}.mean()", call]
     if kind == "router":
         return [call, f"{call}[1]", f"{call}[0]"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What a class of transformers is, as its name says.
+# The kind of a class of transformers, derived from its name.
 import re
 
 _KINDS = {  # in the order that decides where two words end at the same letter

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Finds modules of transformers that build from a small configuration and run alone: attention, MLPs, norms, experts.
+# Finds modules of transformers that build from a small configuration and run by themselves: attention, MLPs, norms,
+# experts.
 #
 # No rule is kept per family. Each class is built with its family's configurations and fed as its parameters are named.
 import contextlib
@@ -36,7 +37,7 @@ def _families():
 
 
 def _load_common():
-    """What most families import, so that not each child does."""
+    """Imports what most families import, so that not each child does."""
     for name in _COMMON:
         importlib.import_module(f"transformers.{name}")
 
@@ -104,12 +105,12 @@ def _working(seed, calls):
         if why in (CONSTANT, UNINITIALISED):
             found, _ = probed(dataclasses.replace(given, init=_DRAWN))
         if found is not None or runs and not call.endswith("]"):
-            return found  # the call gives one tensor, so no part of it is worth another try
+            return found  # the call returns one tensor, so no part of it is worth another try
     return None
 
 
 def _found(family, name):
-    """The seed of a class; None where no way of building and feeding it works."""
+    """The seed of a class; None if no way of building and feeding it works."""
     kind, module = kind_of(name), _classes(_modules(family)[1], torch.nn.Module)[name]
     for constructor, imports in _constructors(family, name, module):
         for form in block_forms.forms(kind, module):
@@ -153,12 +154,12 @@ def _work(job, say):
         try:
             seed = _found(**job)
         except Exception:
-            return None  # a class or a configuration that cannot even be looked at
+            return None  # a class or a configuration that cannot even be inspected
     return seed and dataclasses.asdict(seed)
 
 
 def _family_seeds(family, say):
-    """The seeds of a family, of each kind the first ones by name."""
+    """The seeds of a family: of each kind the first ones by name."""
     counts, probing = dict.fromkeys(KINDS, 0), Probing(_work, _LIMITS)
     try:
         for name in probing.do({"family": family}):
@@ -179,9 +180,9 @@ def _family_seeds(family, say):
 
 
 def seeds(say=lambda text: None, families=None):
-    """All modules that run alone, by family. Takes minutes; the caller keeps the result.
+    """All modules that run by themselves, by family. Takes minutes; the caller keeps the result.
 
-    Each family has a process of its own, so that one that hangs or takes all memory costs its own seeds alone.
+    Each family has its own process, so that a family that hangs or uses all memory loses only its own seeds.
     """
     os.environ["HF_HUB_OFFLINE"] = "1"
     logging.disable(logging.CRITICAL)

@@ -85,7 +85,7 @@ def _ingested(rows, taken_in):
 
 
 def text(settings, rows, funnel, taken_in=0):
-    """The card as Markdown. `taken_in`: how many of the rows the sandbox took in."""
+    """The card as Markdown. `taken_in`: how many of the rows the sandbox accepted."""
     low, high = settings["window"]
     meanings = {"accepted": "in the data set", **REASONS}
     compiled = "" if settings["compile"] == "none" else f" and by torch.compile ({settings['compile']})"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Pictures for the dataset card: bars as SVG, written by hand since no plotting library is installed.
+# Pictures for the dataset card: bars as SVG, written directly since no plotting library is installed.
 import html
 import math
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Runs a function that executes a task's code in a forked process with limits, and tells how it ended.
+# Runs a function that executes a task's code in a forked process with limits, and reports how it ended.
 #
-# The worker holds torch and forks for each candidate, so a candidate starts in milliseconds and leaves nothing behind.
-# On a GPU, which takes seconds to start where many processes start it at once, a child may do many jobs.
+# The worker has loaded torch and forks for each candidate, so a candidate starts in milliseconds and leaves no traces.
+# On a GPU, which takes seconds to start if many processes start it at once, a child may do many jobs.
 import contextlib
 import gc
 import json
@@ -25,16 +25,16 @@ _LOOK_S = 0.1
 
 
 class Limits(typing.NamedTuple):
-    """What one candidate may take."""
+    """What one candidate may use."""
 
     seconds: float = 60.0  # of CPU time
-    waits: float = 4.0  # of wall time, as a multiple of `seconds`: other processes may hold the cores
-    memory: int = 4 << 30  # bytes beyond what the worker itself holds
-    folder: str = ""  # where it may write, within the worker's namespaces; without one no file can be changed
+    waits: float = 4.0  # of wall time, as a multiple of `seconds`: other processes may use the cores
+    memory: int = 4 << 30  # bytes beyond what the worker itself uses
+    folder: str = ""  # where it may write, within the worker's namespaces; if empty, no file can be changed
     compiler: bool = False  # whether torch's compiler may start programs
     device: str = "cpu"
-    turns: Turns | None = None  # of the GPU: each step waits for its own
-    free: tuple = ("compile",)  # steps that leave the GPU alone, and need no turn
+    turns: Turns | None = None  # of the GPU: each step waits for its turn
+    free: tuple = ("compile",)  # steps that do not use the GPU and need no turn
 
 
 def _limit(limits):
@@ -51,7 +51,7 @@ def _limit_cpu(seconds, stays):
     hard = most if stays else soft + 5  # a limit that was lowered cannot be raised for the next job
     if most != resource.RLIM_INFINITY:
         soft, hard = min(soft, most), min(hard, most)
-    resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))  # a signal that tells the reason, then the end
+    resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))  # a signal that reports the reason, then the end
 
 
 def _say(out, message):
@@ -83,7 +83,7 @@ def _live(work, limits, stays, given, out, printed):
     def say(step):
         _say(out, {"step": step, "at": time.monotonic()})
         if limits.turns:
-            jobs.readline()  # it may begin
+            jobs.readline()  # it may start
 
     for line in jobs:
         _limit_cpu(limits.seconds, stays)
@@ -149,7 +149,7 @@ class Child:
         os.set_blocking(self.jobs, False)
 
     def do(self, job=None):
-        """A job's result, and the seconds between the steps it said. Rejected however else the job ends."""
+        """A job's result, and the seconds between the steps that it reported. Raises Rejected if it ends otherwise."""
         try:
             _say(self.jobs, job)
         except (BrokenPipeError, BlockingIOError):
@@ -184,7 +184,7 @@ class Child:
 
 
 def run(work, limits):
-    """What `work(say)` returns in a process of its own, and the seconds between the steps. Rejected as in `do`."""
+    """What `work(say)` returns in a separate process, and the seconds between the steps. Raises Rejected as `do`."""
     child = Child(lambda job, say: work(say), limits)
     try:
         return child.do()
@@ -193,12 +193,12 @@ def run(work, limits):
 
 
 def _is_whole(data):
-    """Whether a job has ended: the last line is no step's."""
+    """Whether a job has ended: the last line names no step."""
     return data.endswith(b"\n") and not data.rsplit(b"\n", 2)[-2].startswith(b'{"step"')
 
 
 def _parsed(data):
-    """The messages of a child, among which its task may have written."""
+    """The messages of a child; its task may have written some of them."""
     try:
         said = [json.loads(line) for line in data.split(b"\n")[:-1]]
     except (ValueError, RecursionError):
@@ -219,7 +219,7 @@ def _is_message(value):
 
 
 def _durations(said, waited):
-    """Seconds of each step; those in which it waited for its turn stand apart, as `turn`."""
+    """Seconds of each step; the waits for its turn are separate, as `turn`."""
     steps, found = [m for m in said if "step" in m], {}
     for m, end in zip(steps, [m["at"] for m in steps[1:]] + [time.monotonic()]):
         found[m["step"]] = found.get(m["step"], 0.0) + end - m["at"]
@@ -235,7 +235,7 @@ def _end(pid, living):
         try:
             kill(pid, signal.SIGKILL)
         except ProcessLookupError:
-            pass  # ended, or not yet a group of its own
+            pass  # ended, or not yet its own group
     status = os.waitpid(pid, 0)[1]
     while orphans := set(_children()) - living:
         for orphan in orphans:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The composer `rules`: a candidate is decided by the run's seed and the candidate's index alone.
+# The composer `rules`: only the run's seed and the candidate's index decide a candidate.
 import dataclasses
 import random
 
@@ -15,7 +15,7 @@ _TAILS = {1: [()], 2: [(n,) for n in (256, 384, 512, 768, 1000, 1024, 2048)],
 _FREE = (32, 48, 64, 96, 128, 192, 256)
 _TRIES, _PROBE = 60, 8  # seeds tried for one place; the leading size with which they are tried
 _ATTEMPTS = 8  # programs tried for one index
-_AIM = {"cpu": 0.45, "cuda": 0.2}  # where in the window sizes aim, on a logarithmic scale; a GPU's tensors are large
+_AIM = {"cpu": 0.45, "cuda": 0.2}  # target of sizes in the window, on a logarithmic scale; a GPU's tensors are large
 _MOST_LEADING = 1 << 22
 
 
@@ -26,7 +26,7 @@ class Candidate:
     code: str
     ops: list
     source: str
-    rescale: object = None  # gives the candidate with a multiple of the work first aimed at, or None
+    rescale: object = None  # returns the candidate with a multiple of the original work, or None
     foreign: bool = False  # whether the text comes from elsewhere
 
 
@@ -41,7 +41,7 @@ class Rules:
         self.blocks = [s for s in seeds if s.family == "transformers"]
 
     def candidate(self, index):
-        """The candidate with that index. Raises Unfit where all attempts lead nowhere."""
+        """The candidate with that index. Raises Unfit if all attempts fail."""
         kind, problem = self.kinds[index % len(self.kinds)], None
         for attempt in range(_ATTEMPTS):
             rng = random.Random(f"{self.seed}/{index}/{attempt}")
@@ -57,7 +57,7 @@ class Rules:
         return self._plan(rng, self._turn(index) if first else rng.choice(self.torch), int(kind))
 
     def _turn(self, index):
-        """The seed that begins a candidate: every one comes first once in each round."""
+        """The first seed of a candidate: every seed comes first once in each round."""
         order = list(range(len(self.torch)))
         random.Random(f"{self.seed}/round/{index // len(order)}").shuffle(order)
         return self.torch[order[index % len(order)]]
@@ -117,7 +117,7 @@ class Rules:
                          lambda factor: self._sized(plan, factor))
 
     def _leading(self, plan, wanted_ms):
-        """The leading size that takes `wanted_ms`, and the plan with a smaller tail where even one row takes longer."""
+        """The leading size that takes `wanted_ms`, and the plan with a smaller tail if even one row takes longer."""
         times = [self._time(plan, size) for size in (_PROBE, 8 * _PROBE)]
         slope = max(1e-9, (times[1] - times[0]) / (7 * _PROBE))
         leading = _PROBE + (wanted_ms - times[0]) / slope
@@ -132,7 +132,7 @@ class Rules:
 
 
 def _halved(plan):
-    """The plan with half of each size that is not small already."""
+    """The plan with half of each size that is not already small."""
     steps = tuple(dataclasses.replace(step, free=_half(step.free)) for step in plan.steps)
     return Plan(steps, tuple(_half(size) for size in plan.tail))
 

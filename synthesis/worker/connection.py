@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A shell command that reaches a worker on another machine: lines go to its input, and its output is read.
 #
-# The worker ends, and removes its files, at the end of its input: when the run hangs up, and when the run was killed.
+# The worker ends, and removes its files, at the end of its input: when the run hangs up or is killed.
 import io
 import os
 import queue
@@ -18,7 +18,7 @@ _MOST_LINE = 1 << 12  # bytes of one line of its standard error
 
 
 class Connection:
-    """One call of the command, in a process group of its own. Only `ending` and `join` wait, both within bounds."""
+    """One call of the command, in its own process group. Only `ending` and `join` wait, both within bounds."""
 
     def __init__(self, command):
         self.process = subprocess.Popen(["/bin/sh", "-c", command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -30,7 +30,7 @@ class Connection:
         threading.Thread(target=self._write, daemon=True).start()
 
     def send(self, data):
-        """Hands over bytes; a thread writes them, since a machine that hangs reads none."""
+        """Passes bytes to a thread that writes them, since a machine that hangs reads none."""
         self._outbox.put(data)
 
     def _write(self):
@@ -64,7 +64,7 @@ class Connection:
         return f": {self.last_line}" if self.last_line else ""
 
     def hang_up(self):
-        """Ends its input; a thread kills what is left after a while. Nothing is read any more."""
+        """Ends its input; a thread kills what is left after a while. Reads nothing more."""
         self._outbox.put(b"")
         self.output.close()  # else a worker that writes could wait for a reader, and not see the end of its input
         self._ender = threading.Thread(target=self._end)  # the interpreter waits for it

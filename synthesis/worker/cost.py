@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What a task computes: its operators, bytes and multiplications, and how long a device should take for them.
 #
-# The estimate chooses sizes. It uses nominal rates and never a clock, so that the same seed gives the same sizes.
+# The estimate chooses sizes. It uses nominal rates and never a clock, so that the same seed yields the same sizes.
 import math
 import typing
 
@@ -51,7 +51,7 @@ def _is_random(func, args, kwargs):
 
 
 class Survey(TorchDispatchMode):
-    """Counts what the operators below it do; works on every device, also on meta."""
+    """Counts the work of the operators that run under it; works on every device, also on meta."""
 
     def __init__(self):
         super().__init__()

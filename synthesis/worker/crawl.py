@@ -27,7 +27,7 @@ def _rules():
 
 
 def _work(job, say):
-    """What a child does: guesses how an operator is called, or probes a rule's seed."""
+    """The work of a child: guesses how an operator is called, or probes a rule's seed."""
     if "known" in job:
         seed, why = guesses.guess(**job), ""
     else:

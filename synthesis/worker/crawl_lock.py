@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# The lock that one crawl at a time holds. Others wait for its table, and say so.
+# The lock of the one crawl that may run at a time. Others wait for its table, and say so.
 import contextlib
 import fcntl
 import time
 
 MOST_WAIT_S = 3600.0  # a crawl takes minutes
-_SAY_S = 60.0  # between two words while waiting
+_SAY_S = 60.0  # between two messages while waiting
 _LOOK_S = 0.5
 
 

@@ -13,7 +13,7 @@ _MOST_BYTES = 4 << 20  # of one answer
 
 
 def _wait_named(response):
-    """The seconds in Retry-After, which holds a number or a date; None if it holds neither."""
+    """The seconds in Retry-After, which is a number or a date; None if it is neither."""
     value = response.headers.get("retry-after", "")
     try:
         return float(value) if value.isdigit() else email.utils.parsedate_to_datetime(value).timestamp() - time.time()
@@ -32,7 +32,7 @@ def _content(body):
 
 
 class Endpoint:
-    """Sends one prompt at a time per thread, and tries again where that may help."""
+    """Sends one prompt at a time per thread, and tries again if that may help."""
 
     def __init__(self, url, model, key, seconds, sleep=time.sleep):
         headers = {"Accept-Encoding": "identity", **({"Authorization": f"Bearer {key}"} if key else {})}
@@ -45,7 +45,7 @@ class Endpoint:
         return TRIES * (self.seconds + MOST_WAIT_S)
 
     def ask(self, prompt):
-        """The completion. Raises GaveUp where no try can help, or Failed once all tries failed."""
+        """The completion. Raises GaveUp if no try can help, or Failed once all tries failed."""
         return tried(lambda: _content(self._posted(prompt)), self.sleep)
 
     def _posted(self, prompt):
@@ -57,7 +57,7 @@ class Endpoint:
         except httpx.InvalidURL:
             raise GaveUp(f"{self.url} is no address") from None
         except (httpx.HTTPError, httpx.StreamError) as error:
-            raise Failed(type(error).__name__) from None  # its text could hold what the endpoint chose
+            raise Failed(type(error).__name__) from None  # its text could contain what the endpoint chose
 
     def _check(self, response):
         status = response.status_code
@@ -67,7 +67,7 @@ class Endpoint:
             raise Failed(f"status {status}", _wait_named(response))
 
     def _read(self, response):
-        """The whole body. Each piece may come in time and yet the whole never end, so the whole has a limit."""
+        """The whole body. Pieces may arrive in time without end, so the whole body has a limit."""
         deadline, body = time.monotonic() + self.seconds, bytearray()
         for piece in response.iter_raw():
             body += piece

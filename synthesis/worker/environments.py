@@ -9,7 +9,7 @@ def temporary(folder):
 
 
 def visible(number):
-    """The GPU of that number among those that are visible here, as CUDA_VISIBLE_DEVICES names it. Raises ValueError."""
+    """The GPU with that number among the visible ones, as CUDA_VISIBLE_DEVICES names it. Raises ValueError."""
     shown = os.environ.get("CUDA_VISIBLE_DEVICES")
     if shown is None:
         return str(number)
@@ -20,7 +20,7 @@ def visible(number):
 
 
 def of_worker(folder, gpu=None):
-    """The whole environment of a worker. `gpu`: number of the one that it uses, among those that are visible here."""
+    """The whole environment of a worker. `gpu`: the number of its GPU among the visible ones."""
     found = {**os.environ, **temporary(folder), "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
              "TORCHINDUCTOR_COMPILE_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     return found if gpu is None else {**found, "CUDA_VISIBLE_DEVICES": visible(gpu)}

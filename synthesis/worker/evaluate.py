@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What a child does with a candidate: loads, runs, checks, times and compiles it. Each step says when it begins.
+# What a child does with a candidate: loads, runs, checks, times and compiles it. Each step reports its start.
 import gc
 import random
 import statistics
@@ -19,14 +19,14 @@ from windows import WITHIN
 
 _DETERMINISTIC = {"cpu": 0.0, "cuda": 1e-5}  # sums by atomic additions are honest
 _COMPILED = 1e-3
-_TRACKED = 1e-3  # while calls are tracked, torch computes whole layers by other operators than otherwise
+_TRACKED = 1e-3  # while calls are tracked, torch computes whole layers with other operators
 _TIMED, _TIMED_S = 7, 0.1
-_TIMED_LEAST = 3  # calls, however long they take: a machine that stands still must not decide
+_TIMED_LEAST = 3  # calls, however long they take: a stalled machine must not decide
 _FAR_OFF = 64  # no estimate of an honest task errs by so much (docs/synthesis.md, Figures)
 
 
 def release():
-    """Gives back what a task left in this process: compiled code, and memory of a GPU."""
+    """Frees what a task left in this process: compiled code, and memory of a GPU."""
     torch._dynamo.reset()
     gc.collect()
     torch.cuda.empty_cache()
@@ -99,7 +99,7 @@ class Evaluation:
         self.module = _loaded(code)
 
     def inputs(self, number):
-        """Fresh inputs, drawn on the device itself where the task allows that."""
+        """Fresh inputs, drawn on the device itself if the task allows that."""
         seed_all(number)
         with torch.device(self.device):
             return _moved(self.module.get_inputs(), self.device)
@@ -128,15 +128,15 @@ class Evaluation:
             return {"compile_ms": self.compiled()}
 
     def begin(self, step):
-        """Says that a step begins, once a GPU has done the work of the one before: another process may have the next
-        turn."""
+        """Reports that a step starts, once a GPU has done the work of the previous step: another process may have the
+        next turn."""
         if torch.cuda.is_initialized():
             torch.cuda.synchronize()
         self.step = step
         self.say(step)
 
     def start(self):
-        """Starts CUDA, which takes seconds where many do it at once."""
+        """Starts CUDA, which takes seconds if many processes do it at once."""
         if self.device == "cuda" and not torch.cuda.is_initialized():
             self.say("start")
             torch.zeros(1, device="cuda")
@@ -164,7 +164,7 @@ class Evaluation:
             raise Rejected("same_signature")
 
     def signature_on_meta(self):
-        """As known programs are surveyed: devices divide some layers, such as an LSTM, into other operators."""
+        """Computed as for known programs: devices divide some layers, such as an LSTM, into other operators."""
         try:
             return _signature_on_meta(self.module) if self.settings["signatures"] else None
         except Exception:  # a task may need values
@@ -183,7 +183,7 @@ class Evaluation:
         if any(same(self.outs, other) for other in others) or same(*others):
             raise Rejected("constant")
         check_informative(self.outs, self.sample)
-        if missing := unused(self.ops, self.used, self.functions):  # behind outputs that need no operator at all
+        if missing := unused(self.ops, self.used, self.functions):  # outputs without any operator are rejected above
             raise Rejected("op_unused", missing)
 
     def _times_ms(self, call):
@@ -205,10 +205,10 @@ class Evaluation:
         return (time.perf_counter() - start) * 1e3, (time.thread_time() - thread) * 1e3
 
     def window(self):
-        """The eager time, if it lies in the window.
+        """The eager time, if it is in the window.
 
-        About a task that was composed for a CPU the estimate decides, so that the set of tasks depends on no clock;
-        about others the time on the device. Wall time refutes what is far off: a wrong estimate, or a task that waits.
+        For a task that was composed for a CPU the estimate decides, so that the set of tasks depends on no clock;
+        for others the time on the device. Wall time refutes what is far off: a wrong estimate, or a task that waits.
         """
         typical, least, thread = self._times_ms(lambda: self.model(*self.sample))
         low, high = self.settings["window"]
@@ -222,8 +222,8 @@ class Evaluation:
         return round(typical, 5)
 
     def _compiler(self):
-        """The compiler as a step of its own, within the one that calls it. What it makes is launched behind it, also
-        where Triton then chooses a configuration."""
+        """The compiler as a separate step, within the one that calls it. What it makes is launched after it, also if
+        Triton then chooses a configuration."""
         compiler = torch._dynamo.lookup_backend(self.settings["compile"])
 
         def compiled(graph, inputs):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Counts of what became of the candidates, with the seconds of each step.
+# Counts how the candidates ended, with the seconds of each step.
 import collections
 
 from reasons import REASONS

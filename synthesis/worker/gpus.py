@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Whether torch sees the GPUs that a run asks for, and what leases call a GPU. A process of its own asks: those that
-# want to know load no torch, and start no CUDA, which their children could not use then.
+# Whether torch sees the GPUs that a run asks for, and what leases call a GPU. A separate process asks torch: the
+# callers load no torch and start no CUDA, which their children could then not use.
 import json
 import os
 import subprocess
@@ -29,7 +29,7 @@ def lease_name():
 
 
 def lack(wanted, visible=None):
-    """What this machine lacks for a run on `wanted` GPUs, and the remedy; empty where it lacks nothing.
+    """What this machine lacks for a run on `wanted` GPUs, and the remedy; empty if it lacks nothing.
 
     `visible`: CUDA_VISIBLE_DEVICES, if not that of this process.
     """

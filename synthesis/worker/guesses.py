@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Operators for which no rule exists: a few usual ways of calling them are probed, and the first that works is kept.
+# Operators without a rule: a few usual ways of calling them are probed, and the first that works is kept.
 import inspect
 
 import torch
@@ -38,7 +38,7 @@ def _operators(seed):
 
 
 def guess(name, spelled, known):
-    """The seed of an operator; None where no call works, or its short name or what it does is in `known`."""
+    """The seed of an operator; None if no call works, or its short name or what it does is in `known`."""
     for call, operands in _CALLS:
         seed = Seed(name, "guessed", call.format(p=spelled), operands=operands, ranks=(2,))
         try:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# The last step of the filter: the engine's sandbox takes in each stored task, with its mutation gate.
+# The last step of the filter: the engine's sandbox ingests each stored task, with its mutation gate.
 #
-# `ingest.jsonl` gets one line for each task, so that a killed ingest goes on where it was.
+# `ingest.jsonl` gets one line for each task, so that a killed ingest continues where it was.
 import pathlib
 
 from journal import Journal, lines_of
@@ -13,13 +13,13 @@ _TOGETHER = 16  # tasks of one call for each slot; each call starts processes th
 
 
 def verdicts(folder):
-    """What the sandbox said of each task, by id; {} where it was not asked."""
+    """What the sandbox said about each task, by id; {} if it was not asked."""
     path = pathlib.Path(folder) / NAME
     return {line["id"]: line for line in lines_of(path)[1:]} if path.exists() else {}
 
 
 def judged(records, said):
-    """The records of a run, with what the sandbox said of them as their last step."""
+    """The records of a run, with what the sandbox said about them as their last step."""
     return [_judged(record, said) for record in records]
 
 
@@ -34,16 +34,16 @@ def _judged(record, said):
 
 
 class Ingest:
-    """Takes tasks in, batch after batch."""
+    """Ingests tasks, batch after batch."""
 
     def __init__(self, folder, sandbox, settings, slots, say):
         self.sandbox, self.say, self.together = sandbox, say, _TOGETHER * slots
         self.journal = Journal(pathlib.Path(folder) / NAME, settings)
         self.done = {record["id"]: record["reason"] for record in self.journal.records}
-        self.good = None  # a row that the sandbox took in
+        self.good = None  # a row that the sandbox accepted
 
     def run(self, rows):
-        """Fills the journal. Whether it came to the end; not so after Ctrl-C. Raises Unable."""
+        """Fills the journal. Returns whether it came to the end; False after Ctrl-C. Raises Unable."""
         self.good = next((row for row in rows if self.done.get(row["id"], "unknown") is None), None)
         left = [row for row in rows if row["id"] not in self.done]
         for begin in range(0, len(left), self.together):
@@ -54,7 +54,7 @@ class Ingest:
         return True
 
     def _batch(self, rows):
-        """Whether Ctrl-C ended it. Tasks without an answer that lasts are tried once more, each alone."""
+        """Whether Ctrl-C ended it. Tasks without a lasting answer are tried once more, one by one."""
         try:
             answers, interrupted = self.sandbox.take_in(rows)
         except Broken as error:
@@ -88,12 +88,12 @@ class Ingest:
             self._note(row, {"refusal": str(error), "unsettled": True, "seconds": 0.0})
 
     def _check_works(self, problem):
-        """Raises Unable unless the sandbox takes in a task again that it took in before; that takes no measurement."""
+        """Raises Unable unless the sandbox accepts a task that it accepted before; that needs no measurement."""
         try:
             if self.good and self.sandbox.take_in([self.good])[0]:
                 return
         except Broken:
-            pass  # then not the task is at fault
+            pass  # then the task is not at fault
         raise Unable(problem)
 
     def _note(self, row, answer):

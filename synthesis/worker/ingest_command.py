@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# `synth ingest DIR`: the sandbox takes in each task of a set; those that it refuses leave the set.
+# `synth ingest DIR`: the sandbox ingests each task of a set; those that it refuses are removed from the set.
 import json
 
 import store
@@ -19,10 +19,10 @@ def _took_in(folder, records, contract, options, say):
 
 
 def run(options, say):
-    """Whether it came to the end. Raises Conflict, and sandbox_calls.Unable; what was answered then stays."""
+    """Whether it came to the end. Raises Conflict, and sandbox_calls.Unable; answers until then are kept."""
     path = options.folder / "journal.jsonl"
     settings = settings_of(path)
-    journal = Journal(path, settings)  # which also keeps a `synth` from adding tasks meanwhile
+    journal = Journal(path, settings)  # which also keeps a `synth` from adding tasks at the same time
     try:
         try:
             whole = _took_in(options.folder, journal.records, CONTRACTS[settings["device"]], options, say)

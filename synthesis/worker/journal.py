@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The record of a run: one line for each candidate, in the order of their indices. A rerun continues behind the last.
+# The record of a run: one line for each candidate, in the order of their indices. A rerun continues after the last.
 import fcntl
 import json
 
@@ -7,7 +7,7 @@ FORMAT = 2
 
 
 class Conflict(Exception):
-    """The folder holds a run with other settings."""
+    """The folder contains a run with other settings."""
 
 
 def _differing(found, wanted):
@@ -45,7 +45,7 @@ def settings_of(path):
 
 
 class Journal:
-    """Appends to a file. What a killed process wrote of its last line is cut off."""
+    """Appends to a file. Removes an unfinished last line of a killed process."""
 
     def __init__(self, path, settings):
         self.path, self.records = path, []
@@ -81,7 +81,7 @@ class Journal:
         self.file.flush()
 
     def add(self, record):
-        """Appends the record of the next index. Raises OSError where the disk is full; the rerun then continues."""
+        """Appends the record of the next index. Raises OSError if the disk is full; the rerun then continues."""
         self._write(record)
         self.records.append(record)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The composer `llm`: asks a language model for one task per index. Its answers are judged as a stranger's texts.
+# The composer `llm`: asks a language model for one task per index. Its answers are treated as untrusted texts.
 #
 # Requests run in threads of the process that has the network; workers get rows, as they do from an import.
 import collections
@@ -40,7 +40,7 @@ def text_in(answer):
 
 
 class Llm:
-    """One task per index, as a row of a stranger."""
+    """One task per index, treated as untrusted."""
 
     def __init__(self, model, seeds, settings):
         """`model`: has `ask(prompt)`, which raises Failed or GaveUp."""
@@ -59,27 +59,27 @@ class Llm:
             return {"code": None, "reason": "no_answer", "problem": str(error)}
 
     def count(self, row):
-        """Raises GaveUp behind too many rows without an answer, one after another."""
+        """Raises GaveUp after too many rows in a row without an answer."""
         self.unanswered = self.unanswered + 1 if "problem" in row else 0
         if self.unanswered >= _UNANSWERED:
             raise GaveUp(f"{self.model.url} gave no answer {_UNANSWERED} times: {row['problem']}")
 
     def operators(self, index):
-        """Those that the task with that index is asked to use."""
+        """The operators that the task with that index is asked to use."""
         kind, rng = self.kinds[index % len(self.kinds)], random.Random(f"{self.settings['seed']}/llm/{index}")
         if kind == "transformers":
             return [rng.choice(self.blocks)]
         return rng.sample(self.torch, min(int(kind), len(self.torch)))
 
     def prompt(self, operators):
-        """What the model is asked."""
+        """The prompt for the model."""
         low, high = self.settings["window"]
         return _PROMPT.format(device=self.settings["device"], operators=", ".join(operators),
                               target_ms=(low * high) ** 0.5)
 
 
 class Rows:
-    """Rows of an Llm in the order of their indices; at most `requests` are under way."""
+    """Rows of an Llm in the order of their indices; at most `requests` are in flight."""
 
     def __init__(self, llm, start=0, requests=8):
         self.llm, self.index, self.requests = llm, start, requests

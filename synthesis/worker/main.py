@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Command line: `synth` composes tasks, `import` takes foreign ones in, `ingest` has the sandbox judge a set, `crawl`
+# Command line: `synth` composes tasks, `import` imports foreign ones, `ingest` lets the sandbox judge a set, `crawl`
 # lists the operators.
 import collections
 import hashlib
@@ -40,7 +40,7 @@ def _asked(request, folder):
 
 
 def _prepared(options):
-    """Crawls and reads `--against`; nothing where both are at hand."""
+    """Crawls and reads `--against`; does nothing if both are ready."""
     seeds = pathlib.Path(options.cache).absolute() / tables.file_name()
     out = getattr(options, "out", None)
     request = {"cache": options.cache, "against": [os.path.abspath(d) for d in getattr(options, "against", [])],
@@ -76,7 +76,7 @@ def _by_kind(seeds):
 
 
 def _settings(options, prepared):
-    """What decides the set of tasks. The number of workers is not part of it."""
+    """The settings that decide the set of tasks. The number of workers is not part of them."""
     return {**_origin(options),
             "device": options.device, "window": arguments.window(options), "compile": options.compile,
             "seconds": options.seconds,
@@ -97,7 +97,7 @@ def _digest(path):
 
 
 def _rows(options, settings, prepared, key):
-    """A function that gives the rows from the nth on; None where workers compose."""
+    """A function that returns the rows from the nth on; None if workers compose."""
     if options.command == "import":
         def read(start):
             rows = foreign.read(options.source)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A view of this machine without network and disks, where every file but those of one folder in memory is read-only.
+# A view of this machine without network and disks. Every file is read-only except those of one folder in memory.
 import ctypes
 import glob
 import os
@@ -25,7 +25,7 @@ def _write(path, text):
 
 
 def _show_devices(libc, folder):
-    """Leaves in /dev what programs and a GPU's driver need. A disk could be written where all files are read-only."""
+    """Keeps in /dev only what programs and a GPU's driver need: a disk could be written although files are read-only."""
     _check(libc.mount(b"tmpfs", os.fsencode(folder), b"tmpfs", 0, b"size=64k"), "a folder for devices")
     nodes = [f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom")] + glob.glob("/dev/nvidia*")
     for node in filter(os.path.exists, nodes):
@@ -42,7 +42,7 @@ def _change_mount(libc, place, attributes, flags, what):
 
 
 def enter(folder, most_bytes):
-    """Moves this process there; `folder` stays writable and holds at most `most_bytes`. Raises OSError if refused."""
+    """Moves this process there; `folder` stays writable, with at most `most_bytes`. Raises OSError if refused."""
     libc, users, groups = ctypes.CDLL(None, use_errno=True), os.getuid(), os.getgid()
     _check(libc.unshare(_NEW_USERS | _NEW_MOUNTS | _NEW_NETWORK | _NEW_IPC), "namespaces")
     _write("/proc/self/setgroups", "deny")
@@ -55,7 +55,7 @@ def enter(folder, most_bytes):
 
 
 def allow_thread_names():
-    """Lets a process in this view name its threads, through files in /proc. CUDA's driver does, and fails without."""
+    """Lets a process in this view name its threads, through files in /proc. CUDA's driver needs this."""
     place = f"/proc/{os.getpid()}/task"
     if not os.statvfs(place).f_flag & os.ST_RDONLY:
         return

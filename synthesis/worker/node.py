@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # `synth worker`: composes or filters candidates for a run on another machine, through standard input and output.
 #
-# It receives one JSON object a line: the settings first, with the texts of the files that a worker reads, then
+# It receives one JSON object per line: the settings first, with the texts of the files that a worker reads, then
 # candidates, as worker.py does. It sends {"ready": versions} or {"refused": why}, one record for each candidate, and
-# {"alive": true} every few seconds, so that a machine that hangs is told from a candidate that takes long. It ends at
-# the end of its input and removes its files, however the run ended.
+# {"alive": true} every few seconds, to distinguish a machine that hangs from a slow candidate. It ends at the end of
+# its input and removes its files, however the run ended.
 import json
 import os
 import pathlib
@@ -40,7 +40,7 @@ def _send(value):
 
 
 def _check(settings, gpu):
-    """Raises Refused where this machine cannot work for such a run."""
+    """Raises Refused if this machine cannot work for such a run."""
     theirs, own = settings["versions"], tables.versions()
     if theirs != own:
         raise Refused(f"versions {own} here, {theirs} at the run; other versions compose other tasks")
@@ -62,7 +62,7 @@ def _unpacked(settings, folder):
 
 
 class _Worker:
-    """The process that runs candidates, and the one under way."""
+    """The process that runs candidates, and the current candidate."""
 
     def __init__(self, settings, gpu):
         self.folder = OwnedFolder()
@@ -81,7 +81,7 @@ class _Worker:
             pass  # seen as the end of its answers
 
     def answer(self):
-        """Its record, or that of a candidate that it died with."""
+        """Its record, or that of a candidate during which it died."""
         line = self.process.stdout.readline()
         record = json.loads(line) if line else self.died("the worker died")
         self.index = None
@@ -183,7 +183,7 @@ def serve(gpu):
         _send({"refused": str(error)})
         return 2
     except _NotFree:
-        return NOT_FREE  # the worker has said why
+        return NOT_FREE  # the worker has reported why
     except BrokenPipeError:
         print("synth worker: the run has gone", file=sys.stderr, flush=True)
         return 3

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What kind of work the operators of torch do: the first tag of each seed, by the family that its rule names.
+# The kind of work of torch's operators: the first tag of each seed, by the family that its rule names.
 
 _KINDS = {
     "pointwise": "unary binary ternary special compare integer activation",

@@ -38,7 +38,7 @@ def _equal(a, b, tolerance):
     if tolerance == 0.0 or not a.is_floating_point():
         return torch.equal(a, b)
     a, b = a.double(), b.double()
-    usual = b.abs().mean().clamp(max=1.0)  # outputs of softmax are small, and so must differences be
+    usual = b.abs().mean().clamp(max=1.0)  # outputs of softmax are small, so differences must be small as well
     return bool(((a - b).abs() <= tolerance * (usual + b.abs())).all())
 
 
@@ -48,7 +48,7 @@ def _is_constant(tensor, axis):
 
 
 def check_informative(outs, inputs):
-    """Rejects outputs that a program could give without computing: zeros, constants, an input."""
+    """Rejects outputs that a program could return without computing: zeros, constants, an input."""
     for out in outs:
         if any(isinstance(x, torch.Tensor) and x.shape == out.shape and torch.equal(x, out) for x in inputs):
             raise Rejected("identity")

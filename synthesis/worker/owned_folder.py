@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Temporary folders that do not outlive their owner, in the form of runtime/run/owned_folder.hpp: the owner holds
-# flock(2) on a file beside the folder, so a folder whose lock is free has no owner and may be removed.
+# flock(2) on a file next to the folder, so a folder whose lock is free has no owner and may be removed.
 import contextlib
 import fcntl
 import os
@@ -42,7 +42,7 @@ class OwnedFolder:
     def __init__(self):
         base = tempfile.gettempdir()
         sweep(base)
-        for _ in range(_ATTEMPTS):  # another process's sweep may take a folder before it is locked
+        for _ in range(_ATTEMPTS):  # another process's sweep may remove a folder before it is locked
             self._whole = tempfile.mkdtemp(prefix=_PREFIX, dir=base)
             self._lock = _try_lock(self._whole)
             if self._lock is not None:
@@ -59,7 +59,7 @@ class OwnedFolder:
         self.cleanup()
 
     def cleanup(self):
-        """Removes the folder with all that is in it. May be called again."""
+        """Removes the folder and its contents. May be called again."""
         if self._lock is None:
             return
         shutil.rmtree(self._whole, ignore_errors=True)

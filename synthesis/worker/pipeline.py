@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Hands candidates to workers and commits their records in the order of the indices.
+# Passes candidates to workers and commits their records in the order of the indices.
 #
 # A worker that dies is replaced, and its candidate counts as rejected. A node that is lost is called again, and another
-# worker gets its candidate. What is committed depends on the candidates alone, so that the set of tasks does not depend
+# worker gets its candidate. What is committed depends only on the candidates, so that the set of tasks does not depend
 # on the number of workers, GPUs and nodes. This process never imports torch.
 import json
 import os
@@ -20,7 +20,7 @@ _AHEAD = 64  # candidates per worker that may wait for an earlier one, whose com
 _PROGRESS_S = 10.0
 _START_S, _ANSWER_S = 300.0, 1800.0  # seconds after which a worker counts as lost
 _MOST_DEATHS = 3  # of workers in a row that never answered
-_FRUITLESS = 2000  # rejections one after another, after which a run without an end of rows gives up
+_FRUITLESS = 2000  # rejections in a row, after which a run with endless rows stops
 
 
 class GaveUp(Exception):
@@ -28,12 +28,12 @@ class GaveUp(Exception):
 
 
 def _hash(record):
-    """Of the candidate's text; None where none was found, such as that of a text that is no Python."""
+    """The hash of the candidate's text; None if there is none, for example because the text is not Python."""
     return record.get("hash") if record["reason"] else record["row"]["hash"]
 
 
 class _Process:
-    """A worker process and the index that it works on."""
+    """A worker process and its current index."""
 
     is_node = False
 
@@ -63,7 +63,7 @@ class _Process:
         return self.index is None
 
     def records(self):
-        """Its record, which is there when the output is readable; None when it ended."""
+        """Its record, which is ready when the output is readable; None when it ended."""
         line = self.process.stdout.readline()
         if not line:
             return None
@@ -82,13 +82,13 @@ class _Process:
 
 
 class Pipeline:
-    """Runs until `count` tasks are accepted or the rows end. `rows(n)` gives the rows from the nth; None composes."""
+    """Runs until `count` tasks are accepted or the rows end. `rows(n)` returns the rows from the nth; None composes."""
 
     def __init__(self, settings, journal, funnel, rows=None, say=print):
         self.settings, self.journal, self.funnel, self.say = settings, journal, funnel, say
         self.hashes, self.known = [], set()  # of accepted tasks, in their order; the same to look up
         self.fruitless, self.returned = 0, []
-        self.deaths, self.suspects = 0, set()  # workers that never answered, in a row; what they worked on
+        self.deaths, self.suspects = 0, set()  # workers in a row that never answered; what they worked on
         for record in journal.records:
             self._count(record)
         self.next = self.committed = len(journal.records)
@@ -147,7 +147,7 @@ class Pipeline:
         return row
 
     def _is_enough(self, count):
-        """Whether the run ends with what waits, unless some of that repeats a task: a candidate may cost money."""
+        """Whether the waiting candidates complete the run, unless some repeat a task: a candidate may cost money."""
         waiting = sum(not record["reason"] for record in self.waiting.values())
         return count is not None and self.funnel.accepted + waiting >= count
 
@@ -191,7 +191,7 @@ class Pipeline:
         processes.append(self._start(selector, process.gpu))
 
     def _start_failed(self, process, why):
-        """The machine is more likely at fault than the candidate, which another worker gets, once."""
+        """Gives the candidate to another worker, once: the machine is more likely at fault than the candidate."""
         self.deaths += 1
         if self.deaths == _MOST_DEATHS or not self.funnel.candidates:
             raise GaveUp(f"{why} before it answered once, with exit status {process.process.returncode}")
@@ -208,7 +208,7 @@ class Pipeline:
         while self.committed in self.waiting and not self._done(count):
             record = self.waiting.pop(self.committed)
             self.committed += 1
-            if _hash(record) in self.known:  # also a rejected one: its worker would say so, had it known of the task
+            if _hash(record) in self.known:  # also a rejected one, whose worker may not have known the task
                 record = {"index": record["index"], "reason": "duplicate", "detail": "", "steps": record["steps"]}
             self.journal.add(record)
             self._count(record)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Starts prepare.py in a process of its own, since crawling and reading programs load torch and leave much in memory.
+# Starts prepare.py in a separate process, since crawling and reading programs load torch and leave much in memory.
 import json
 import os
 import pathlib
@@ -15,11 +15,11 @@ _LOOK_S = 1.0
 
 
 class Failed(Exception):
-    """The preparation gave no answer; the text says how it ended, with the last line of its standard error."""
+    """The preparation did not answer; the text says how it ended, with the last line of its standard error."""
 
 
 class _Relay(threading.Thread):
-    """Passes standard error on, and keeps its last line and when that came."""
+    """Passes standard error on, and keeps its last line and the time of that line."""
 
     def __init__(self, errors):
         super().__init__()
@@ -63,7 +63,7 @@ def _exchange(process, request, relay):
 
 
 def prepare(request, environment=None):
-    """Its answer; standard error is relayed as it comes. Raises Failed, and OSError where it cannot be started."""
+    """Its answer; relays standard error as it arrives. Raises Failed, and OSError if it cannot be started."""
     with subprocess.Popen([sys.executable, "-B", str(_PROGRAM)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, errors="replace", env=environment) as process:
         relay = _Relay(process.stderr)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Prepares a run: crawls the seeds, and reads the programs to stay away from. Takes a request, gives one answer.
+# Prepares a run: crawls the seeds, and reads the programs to avoid. Reads one request and writes one answer.
 import json
 import os
 import pathlib
@@ -33,7 +33,7 @@ def main():
     namespaces.adopt_orphans()
     request = json.loads(sys.stdin.readline())
     output = os.dup(1)
-    os.dup2(2, 1)  # what modules print while they are crawled is no answer
+    os.dup2(2, 1)  # what modules print while they are crawled is not part of the answer
     try:
         crawl.cached(request["cache"], _say)
     except crawl_lock.Busy as error:

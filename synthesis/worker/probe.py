@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Tries a seed on small real tensors: which ranks it takes, and whether its values make a task.
+# Tries a seed on small real tensors: which ranks it accepts, and whether its values are fit for a task.
 import contextlib
 import dataclasses
 
@@ -14,12 +14,12 @@ from assemble import Plan, Step, Unfit, assemble
 _SHAPES = {1: (), 2: (16,), 3: (8, 16), 4: (8, 16, 16), 5: (4, 8, 8, 8)}
 _LEADING, _FREE = 8, 12
 CONSTANT = "the same for all inputs"
-UNINITIALISED = "values that are no numbers"  # also those of memory that a constructor leaves as it is
+UNINITIALISED = "values that are no numbers"  # also those of memory that a constructor does not initialise
 
 
 @contextlib.contextmanager
 def _memory_without_numbers():
-    """Fills memory that is not initialised with NaN, so that values made of it are seen."""
+    """Fills uninitialised memory with NaN, so that values made from it are noticed."""
     torch.use_deterministic_algorithms(True, warn_only=True)
     try:
         yield
@@ -61,7 +61,7 @@ def _complaint(seed, rank):
         return str(error).split("\n")[0][:200] or type(error).__name__
     if not torch.isfinite(a).all():
         return UNINITIALISED
-    if seed.family == "transformers" and torch.equal(a, x):  # dropout and scales that a small block leaves alone
+    if seed.family == "transformers" and torch.equal(a, x):  # dropout and scales that have no effect in a small block
         return "the input itself"
     if not torch.equal(a, again):
         return "not the same each time"

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# Progress that is said only now and then.
+# Progress messages with a minimum interval.
 import time
 
 
 class Rarely:
-    """Says a text if the last one, or the beginning, is some seconds ago."""
+    """Prints a text if the last one, or the start, is some seconds ago."""
 
     def __init__(self, say, every_s=30.0):
         self.say, self.every_s, self.said = say, every_s, time.monotonic()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # How long operators take on a nominal CPU core and a nominal GPU, in operations per element.
 #
-# Measured once on one core of an AMD EPYC, rounded to 1, 2 or 5 times a power of ten; operators that are not named
-# take USUAL. Only sizes depend on these numbers, so errors cost a second try and no more.
+# Measured once on one core of an AMD EPYC, rounded to 1, 2 or 5 times a power of ten; operators that are not listed
+# take USUAL. Only sizes depend on these numbers, so an error costs only a second try.
 
 USUAL = 10
 _GROUPS = {

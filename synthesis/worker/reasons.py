@@ -39,7 +39,7 @@ REASONS = {
 
 
 def storable(text):
-    """The text with question marks for what no file of UTF-8 holds, such as half a surrogate pair."""
+    """The text with question marks for what UTF-8 cannot encode, such as half a surrogate pair."""
     return text.encode(errors="replace").decode()
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The run's side of a worker on another machine (node.py), which a command reaches: ssh, srun, kubectl exec.
+# The run's side of a worker on another machine (node.py), reached by a command: ssh, srun, kubectl exec.
 import json
 import os
 import pathlib
@@ -10,21 +10,21 @@ from node import ALIVE_S
 
 SILENT_S = 6 * ALIVE_S  # without a line, a node that was ready counts as lost
 READY_S = 600.0  # the same until it is ready
-MOST_CALLS = 4  # of a node that was never ready; then it is given up
-MOST_AWAY_S = 1800.0  # of a node that was ready; then it is given up
+MOST_CALLS = 4  # of a node that was never ready; then it is abandoned
+MOST_AWAY_S = 1800.0  # of a node that was ready; then it is abandoned
 _FIRST_WAIT_S, _MOST_WAIT_S = 1.0, 60.0  # before a lost node is called again
-_MOST_TOLD = 500  # hashes with one candidate: a pipe holds them while the worker loads torch and reads nothing
+_MOST_TOLD = 500  # hashes with one candidate: they fit a pipe while the worker loads torch and reads nothing
 
 
 def packed(settings):
-    """Settings for a machine that has none of our files."""
+    """Settings for a machine that has none of these files."""
     kept = {k: v for k, v in settings.items() if k not in ("seeds", "against")}
     return {**kept, "seeds_text": pathlib.Path(settings["seeds"]).read_text(),
             "against_text": pathlib.Path(settings["against"]).read_text()}
 
 
 def news(hashes, told):
-    """What a worker that knows the first `told` hashes hears next. It is only an early look: the run looks again."""
+    """The next hashes for a worker that knows the first `told`. This is only an early check: the run checks again."""
     return hashes[told:told + _MOST_TOLD]
 
 
@@ -33,7 +33,7 @@ def _line(value):
 
 
 class Remote:
-    """One connection at a time, and the candidate that it works on. No call waits for the node."""
+    """One connection at a time, and its current candidate. No call waits for the node."""
 
     is_node = True
 
@@ -41,14 +41,14 @@ class Remote:
         self.command, self.first = command, _line(packed(settings))
         self.connection, self.ready, self.index, self.row = None, False, None, None
         self.wait, self.start_at, self.answered = _FIRST_WAIT_S, 0.0, 0
-        self.calls = 0  # that ended before it was ready in one
-        self.seen = None  # when a worker last spoke; None: never
+        self.calls = 0  # that ended before the node was ready
+        self.seen = None  # when a worker last sent a line; None: never
         self.fault, self.why = "", "is being called"  # of this connection; how the last one ended
         self.status = None  # the exit status of the last one's command; None: it had none soon
-        self.refused = self.gone = False  # whether it refuses the run; whether it is given up
+        self.refused = self.gone = False  # whether it refuses the run; whether it is abandoned
 
     def start(self):
-        """Calls the node if it is time to. Whether it did."""
+        """Calls the node if it is time. Returns whether it did."""
         if self.gone or self.connection or time.monotonic() < self.start_at:
             return False
         self.connection = Connection(self.command)
@@ -132,7 +132,7 @@ class Remote:
         return f"{wanted} for {time.monotonic() - self.heard:.0f} s{self.connection.words()}"
 
     def loss(self):
-        """What became of the lost connection and what follows, in words."""
+        """How the lost connection ended and what follows, in words."""
         text = f"{self.command}: {self.why}"
         if self.refused:
             return text

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # One process that judges many composed tasks on a GPU, whose start in each process takes seconds.
 #
-# Tasks of strangers never come here. A task that raises, dies or breaks a limit ends the process, so it cannot affect
+# Untrusted tasks never come here. A task that raises, dies or breaks a limit ends the process, so it cannot affect
 # later ones; if others were judged there before, it is judged again in a new process.
 import contextlib
 import os
@@ -56,8 +56,8 @@ class Resident:
         try:
             done = self.work(job, say)
         except Exception as error:
-            traceback.clear_frames(error.__traceback__)  # which hold tensors
-            with contextlib.suppress(Exception):  # the first error tells more
+            traceback.clear_frames(error.__traceback__)  # which refer to tensors
+            with contextlib.suppress(Exception):  # the first error says more
                 release()
             raise
         release()

@@ -5,7 +5,7 @@ import json
 
 MOST_CODE = 1 << 20  # letters
 _MOST_LINE = 1 << 21  # bytes of one JSON line
-_INDEXED = b"ARROW1"  # how an Arrow file with an index begins
+_INDEXED = b"ARROW1"  # the start of an Arrow file with an index
 
 
 class Unreadable(Exception):
@@ -13,7 +13,7 @@ class Unreadable(Exception):
 
 
 def _undamaged(path, rows):
-    """The rows; a text in place of those behind damage, which ends the import only where it hides all rows."""
+    """The rows; a text in place of those after damage, which ends the import only if it hides all rows."""
     import pyarrow.lib
     found = 0
     try:
@@ -50,7 +50,7 @@ def _arrow_rows(path):
 
 
 def _valid_values(batch):
-    """The row's values; Arrow's files hold memory as it is, whose offsets could point anywhere."""
+    """The row's values; Arrow's files contain raw memory, whose offsets could point anywhere."""
     import pyarrow.lib
     try:
         batch.validate(full=True)
@@ -84,7 +84,7 @@ def _line_values(line):
 
 
 def lines(stream):
-    """The objects of a stream of JSON lines; a text for each line that holds none."""
+    """The objects of a stream of JSON lines; a text for each line without one."""
     while line := stream.readline(_MOST_LINE):
         whole = line
         while whole and not whole.endswith("\n"):  # the rest of a line that is too long, or the end
@@ -110,7 +110,7 @@ def _program(path):
         yield f"{path}: {error.strerror}"
 
 
-READERS = {  # by the end of a file's name; each gives objects, or a text in place of a row
+READERS = {  # by the end of a file's name; each yields objects, or a text in place of a row
     ".parquet": functools.partial(_undamaged, rows=_parquet_rows),
     ".arrow": functools.partial(_undamaged, rows=_arrow_rows),
     ".jsonl": _json_lines,

@@ -14,7 +14,7 @@ _KINDS = ", ".join(f"*{suffix}" for suffix in READERS)
 
 
 def _problem(values):
-    """Why the values make no row, or nothing."""
+    """Why the values are no row, or nothing."""
     if isinstance(values, str):
         return values
     ops, code = values.get("ops"), values.get("code")
@@ -52,7 +52,7 @@ def _files(path):
         raise Unreadable(f"{path}: no such file or folder")
     if path.is_file():
         return [path]
-    if (path / "journal.jsonl").exists():  # a run of ours; its other files hold no further tasks
+    if (path / "journal.jsonl").exists():  # a run of `synth`; its other files contain no further tasks
         return [path / "tasks.parquet"]
     found = sorted(p for p in path.rglob("*") if p.is_file() and not _is_hidden(p.relative_to(path)))
     return [p for p in found if p.suffix in READERS and not _is_left_over(p)]

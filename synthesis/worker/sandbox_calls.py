@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Asks the engine's sandbox to take tasks in: writes them as files and calls `warpsmith bench tasks --json`.
+# Asks the engine's sandbox to ingest tasks: writes them as files and calls `warpsmith bench tasks --json`.
 import json
 import os
 import pathlib
@@ -11,18 +11,18 @@ from owned_folder import OwnedFolder
 
 CONTRACTS = {"cpu": "cpu", "cuda": "device"}  # by the device that a set was made for
 INTERRUPTED = 130
-_PATIENCE_S = 30.0  # for the answers so far, after Ctrl-C
-# What says nothing about the task: the machine's disk, or another process.
+_PATIENCE_S = 30.0  # wait for the answers so far, after Ctrl-C
+# Failures that say nothing about the task: the machine's disk, or another process.
 _MACHINE = ("io_failed", "disk_full", "locked", "peer_lost")
 _UNSETTLED = ("infrastructure", "process_failed", "timeout", "capacity", "corrupt")  # may end otherwise next time
 
 
 class Unable(Exception):
-    """The sandbox cannot take in any task here; the text says why."""
+    """The sandbox cannot ingest any task here; the text says why."""
 
 
 class Sandbox:
-    """The program that takes tasks in, with its options."""
+    """The program that ingests tasks, with its options."""
 
     def __init__(self, program, contract, slots=1, gpu=0):
         self.options = [program, "bench", "tasks", "--json", "--contract", contract, "--slots", str(slots)]
@@ -54,7 +54,7 @@ class Sandbox:
 
 
 class Broken(Exception):
-    """A call gave no answers; the text says how it ended."""
+    """A call returned no answers; the text says how it ended."""
 
 
 def _ended(process, patience_s=None):
@@ -75,7 +75,7 @@ def _last(text):
 
 
 def _answers(out):
-    """What the program said of each task; {} where it was stopped before it said anything."""
+    """What the program said about each task; {} if it was stopped before it said anything."""
     if not out.strip():
         return {}
     try:
@@ -86,7 +86,7 @@ def _answers(out):
 
 
 def _id(name):
-    """A task's id; a file that holds none is named by its path."""
+    """A task's id; a file without one is named by its path."""
     return os.path.basename(name).removesuffix(".py")
 
 

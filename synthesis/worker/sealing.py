@@ -3,6 +3,8 @@
 import ctypes
 import errno
 import os
+import pathlib
+import re
 import signal
 import socket
 
@@ -13,15 +15,20 @@ _NAMESPACES = 0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 
 _NO_NEW_PRIVILEGES, _DEATH_SIGNAL, _DROP_BOUND = 38, 1, 24
 _CAPABILITIES_VERSION = 0x20080522
 
-_LISTENS = "socketpair bind listen accept accept4"
-_SENDS = "sendto sendmsg"
-_PROCESSES = "fork vfork execve execveat"
-_OTHERS = ("ptrace process_vm_readv process_vm_writev mount umount2 mount_setattr open_tree move_mount fsopen fsconfig "
-           "fsmount fspick pivot_root chroot unshare setns bpf io_uring_setup open_by_handle_at keyctl add_key reboot "
-           "swapon init_module finit_module kexec_load perf_event_open userfaultfd pidfd_open pidfd_getfd "
-           "pidfd_send_signal shmget msgget semget")
-_FILES = ("unlink unlinkat rename renameat renameat2 mkdir mkdirat rmdir link linkat symlink symlinkat mknod mknodat "
-          "chmod fchmod fchmodat fchmodat2 chown lchown fchown fchownat truncate utimensat setxattr creat")
+_TABLE = pathlib.Path(__file__).parents[2] / "runtime/process/system_calls.inc"
+_ROW = re.compile(r"^WARPSMITH_CALLS\(([\w |]+),([\w\s,]+)\)", re.MULTILINE)
+
+
+def _names_in(wanted):
+    """The calls of one set of the table."""
+    rows = _ROW.findall(_TABLE.read_text())
+    names = [name for sets, names in rows if wanted in sets.split(" | ") for name in re.findall(r"\w+", names)]
+    if not names:
+        raise ValueError(f"{_TABLE}: no calls in {wanted}")
+    return names
+
+
+_CALLS = {name: _names_in(name) for name in ("task", "task_starts", "task_listens", "task_files")}
 
 
 class _Compare(ctypes.Structure):
@@ -36,7 +43,7 @@ class _Filter:
 
     def refuse(self, names, action, *conditions):
         rows = (_Compare * len(conditions))(*conditions)
-        for name in names.split():
+        for name in names:
             number = self.library.seccomp_syscall_resolve_name(name.encode())
             if number < 0:
                 continue  # the architecture has no such call
@@ -57,7 +64,7 @@ def die_with_parent():
 
 
 def drop_capabilities():
-    """Gives up what a namespace's owner may do there, such as changing its mounts."""
+    """Drops the rights of a namespace's owner, such as changing its mounts."""
     libc = ctypes.CDLL(None, use_errno=True)
     for capability in range(64):
         libc.prctl(_DROP_BOUND, capability, 0, 0, 0)  # refused without privileges, and not needed then
@@ -70,30 +77,28 @@ def seal(files=True, processes=True, gpu=False):
     """Forbids this process network, changes of any `files` and new `processes`. Cannot be undone.
 
     With `gpu`, the process may listen at a local address, as CUDA's driver does, and other calls fail instead of
-    ending the process. The driver looks for the server that shares a GPU and goes on only if nothing is there.
+    ending the process. The driver looks for the server that shares a GPU and continues only if there is none.
     """
     ctypes.CDLL(None).prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
     rules, denied = _Filter(), _ERRNO | errno.EACCES
     ended = denied if gpu else _KILL
-    rules.refuse(f"{_SENDS} {_OTHERS}", ended)
-    rules.refuse("connect", _ERRNO | errno.ENOENT if gpu else _KILL)
-    rules.refuse("socket", ended, _Compare(0, _NOT_EQUAL, socket.AF_UNIX, 0))
+    rules.refuse(_CALLS["task"], ended)
+    rules.refuse(["connect"], _ERRNO | errno.ENOENT if gpu else _KILL)
+    rules.refuse(["socket"], ended, _Compare(0, _NOT_EQUAL, socket.AF_UNIX, 0))
     if not gpu:
-        rules.refuse(_LISTENS, _KILL)
+        rules.refuse(_CALLS["task_listens"], _KILL)
         # The C library looks for a name service before it reads /etc/passwd.
-        rules.refuse("socket", denied, _Compare(0, _MASKED_EQUAL, 0xFFFFFFFF, socket.AF_UNIX))
+        rules.refuse(["socket"], denied, _Compare(0, _MASKED_EQUAL, 0xFFFFFFFF, socket.AF_UNIX))
     if processes:
-        rules.refuse(f"{_PROCESSES}", ended)
-        rules.refuse("clone", ended, _Compare(0, _MASKED_EQUAL, _CLONE_THREAD, 0))
+        rules.refuse(_CALLS["task_starts"], ended)
+        rules.refuse(["clone"], ended, _Compare(0, _MASKED_EQUAL, _CLONE_THREAD, 0))
     for flag in _NAMESPACES:
-        rules.refuse("clone", ended, _Compare(0, _MASKED_EQUAL, flag, flag))
-    rules.refuse("clone3", _ERRNO | errno.ENOSYS)  # its flags cannot be seen; the C library falls back to clone
-    if processes:
-        rules.refuse("kill tkill", ended)  # a compiler ends its own children
+        rules.refuse(["clone"], ended, _Compare(0, _MASKED_EQUAL, flag, flag))
+    rules.refuse(["clone3"], _ERRNO | errno.ENOSYS)  # its flags cannot be seen; the C library falls back to clone
     if files:
-        rules.refuse(f"{_FILES} openat2", denied)
+        rules.refuse(_CALLS["task_files"], denied)
         for call, flags in (("open", 1), ("openat", 2)):
             for mode in (os.O_WRONLY, os.O_RDWR):
-                rules.refuse(call, denied, _Compare(flags, _MASKED_EQUAL, os.O_ACCMODE, mode))
-            rules.refuse(call, denied, _Compare(flags, _MASKED_EQUAL, os.O_CREAT, os.O_CREAT))
+                rules.refuse([call], denied, _Compare(flags, _MASKED_EQUAL, os.O_ACCMODE, mode))
+            rules.refuse([call], denied, _Compare(flags, _MASKED_EQUAL, os.O_CREAT, os.O_CREAT))
     rules.put_in_force()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A key that the environment holds.
+# A key in the environment.
 import ctypes
 import os
 
@@ -7,8 +7,8 @@ _DUMPABLE = 4
 
 
 def take(name):
-    """The key; no process that is started later, and no task, can read it from the environment. None without a name."""
+    """Returns the key, and keeps later processes and tasks from reading it in the environment. None without a name."""
     if not name:
         return None
-    ctypes.CDLL(None).prctl(_DUMPABLE, 0, 0, 0, 0)  # else /proc shows what the environment was at the start
+    ctypes.CDLL(None).prctl(_DUMPABLE, 0, 0, 0, 0)  # else /proc shows the environment at the start
     return os.environ.pop(name)

@@ -7,7 +7,7 @@ import dataclasses
 import importlib.metadata
 import json
 
-_CRAWL = 2  # raised when the crawl finds other seeds in the same versions, so that no older table is taken
+_CRAWL = 2  # raised when the crawl finds other seeds in the same versions, so that no older table is used
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Seed:
     range: str = "any"  # values of the result
     first: str = ""  # generator of x where not drawn from the domain
     imports: str = ""
-    init: str = ""  # a statement that draws the module's parameters, where its constructor leaves them as memory is
+    init: str = ""  # a statement that draws the module's parameters, if its constructor leaves them uninitialised
     tags: tuple = ()  # what kind of operator it is, and how composition treats it
 
     @classmethod
@@ -47,12 +47,12 @@ _WITHIN = {
     "unit": {"unit"},
     "signed": {"signed", "unit"},
     "above_one": {"above_one"},
-    "integer": set(),  # such seeds come first, with integers of their own
+    "integer": set(),  # such seeds come first, with their own integers
 }
 
 
 def fits(values, domain):
-    """Whether `values` (a range) lie in the domain."""
+    """Whether `values` (a range) are in the domain."""
     return values in _WITHIN[domain]
 
 

@@ -1,67 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
 # Composes for the engine: one candidate per request, through a socket of frames (descriptor 3). With a `node` in the
-# settings, a worker on another machine does the work, and this process ends when that is lost, with exit status 2 where
+# settings, a worker on another machine does the work, and this process ends when that is lost, with exit status 2 if
 # the machine refuses the run. With `llm`, a language model writes the candidates (writing.py), and the worker is a
-# process apart; exit status 2 says that the model will write no more. Exit status 75 says that the GPU was not free.
+# separate process; exit status 2 says that the model will write no more. Exit status 75 says that the GPU was not free.
 #
-# The first frame holds the settings, and the first answer says that they are in force. A frame is u32 magic, u32 0,
-# u64 length, then JSON. The engine sends {"index": n} and gets a record. Before it, a language model's candidate may
-# say {"ask": prompt}, which the engine answers by {"answer": text} or {"failed": why}.
+# The first frame contains the settings, and the first answer says that they are in force. The engine sends {"index": n}
+# and gets a record. Before the record, a language model's candidate may say {"ask": prompt}, which the engine answers
+# by {"answer": text} or {"failed": why}. This process ends once the engine closes the socket.
 import argparse
-import json
+import contextlib
 import os
 import pathlib
 import select
 import shlex
-import socket
-import struct
 import sys
 import time
 
 import arguments
 import environments
 import seeds as tables
+import shared  # noqa: F401  finds frames
 import windows
+from frames import Peer
 from pipeline import GaveUp
 from preparation import Failed, prepare
 from remote import Remote
 from turns import NOT_FREE, Busy
 from writing import Writer
 
-_MAGIC, _HEADER = 0x314D5246, struct.Struct("<IIQ")
-_MOST = 1 << 22  # bytes of a frame
 _REFUSED = 2
 
 
-class _Engine:
-    """The engine's end of the socket; this process ends with it."""
-
-    def __init__(self, descriptor):
-        self.socket = socket.socket(fileno=descriptor)
-        self.socket.setblocking(True)
-
-    def _exactly(self, size):
-        data = bytearray()
-        while len(data) < size:
-            part = self.socket.recv(size - len(data))
-            if not part:
-                sys.exit(0)
-            data += part
-        return bytes(data)
-
-    def receive(self):
-        magic, reserved, length = _HEADER.unpack(self._exactly(_HEADER.size))
-        if magic != _MAGIC or reserved or length > _MOST:
-            sys.exit(f"serve: a frame with magic {magic:#x} and length {length}")
-        return json.loads(self._exactly(length))
-
-    def send(self, value):
-        data = json.dumps(value).encode()
-        self.socket.sendall(_HEADER.pack(_MAGIC, 0, len(data)) + data)
-
-
 def _prepare(settings):
-    """Crawls, and reads what tasks stay away from."""
+    """Crawls, and reads the programs that tasks must not resemble."""
     request = {"cache": settings["cache"], "against": settings["against"], "out": settings["folder"]}
     try:
         return prepare(request)["against"]
@@ -70,7 +41,7 @@ def _prepare(settings):
 
 
 class _Away:
-    """A worker on another machine, or apart on this one. Ends this process when it is lost."""
+    """A worker on another machine, or a separate one on this machine. Ends this process when it is lost."""
 
     def __init__(self, settings):
         self.node = Remote(settings.pop("node"), {**settings, "versions": tables.versions()})
@@ -103,7 +74,7 @@ class _Away:
 
 
 def _shares(text):
-    """What `synth --shares` makes of the text; None without one."""
+    """The shares that `synth --shares` reads from the text; None without one."""
     try:
         return arguments.shares_of(text) if text else None
     except argparse.ArgumentTypeError as error:
@@ -111,7 +82,7 @@ def _shares(text):
 
 
 def _completed(settings):
-    """Everything that a worker needs. The engine leaves out what is not set."""
+    """Everything that a worker needs. The engine omits what is not set."""
     window = settings.get("window") or windows.usual(settings["device"])
     return {**settings, "against": _prepare(settings), "window": window, "compile": settings.get("compile", "none"),
             "shares": _shares(settings.get("shares")),
@@ -119,7 +90,7 @@ def _completed(settings):
 
 
 def _check_window(settings):
-    """Ends this process where no composed task can lie in the window."""
+    """Ends this process if no composed task can be in the window."""
     names = [f"synthesis.compose.{end}_ms" for end in ("min", "max")]
     if wrong := windows.complaint(settings["window"], settings["device"] == "cuda", *names):
         print(f"serve: {wrong}", file=sys.stderr, flush=True)
@@ -127,7 +98,7 @@ def _check_window(settings):
 
 
 def _apart(settings, hides_key):
-    """The settings of a worker apart, unless it is on a node: a stranger's tasks must not see this process's memory."""
+    """The settings of a separate worker that is not on a node: untrusted tasks must not see this process's memory."""
     if "node" in settings:
         return settings
     program = [sys.executable, "-B", str(pathlib.Path(__file__).with_name("main.py")), "worker"]
@@ -152,10 +123,10 @@ def _answer(worker, writer, index):
 
 def main():
     """Serves until the engine ends."""
-    engine = _Engine(3)
+    engine = Peer(3)
     settings = engine.receive()
     given = settings.pop("llm", None)
-    writer = None if given is None else Writer(given, engine)  # first, since it takes the key from the environment
+    writer = None if given is None else Writer(given, engine)  # first, since it removes the key from the environment
     os.nice(19)  # the cores are for training
     os.makedirs(settings["folder"], exist_ok=True)
     os.environ.update(environments.of_worker(settings["folder"], settings.get("gpu")))
@@ -176,4 +147,5 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    with contextlib.suppress(EOFError):
+        main()

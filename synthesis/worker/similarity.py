@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # The greatest similarity of a program to any of many: 2 * LCS / (sum of the lengths) of their tokens.
 #
-# Lengths and counts of tokens bound the ratio from above, so most programs are left out without comparing them;
-# rapidfuzz compares the others. Whether a program above FLOOR exists is exact: nothing is left out whose bound exceeds
-# it. The answer is the best of the most promising, or else the best above FLOOR. Each token is kept as one character,
-# the form that rapidfuzz compares fastest.
+# Lengths and counts of tokens bound the ratio from above, so most programs are skipped without comparing them;
+# rapidfuzz compares the others. Whether a program above FLOOR exists is exact: no program whose bound exceeds it is
+# skipped. The answer is the best of the most promising, or else the best above FLOOR. Each token is kept as one
+# character, the form that rapidfuzz compares fastest.
 import numpy as np
 from rapidfuzz import process
 from rapidfuzz.distance import Indel
 
 FLOOR = 0.9
 _BINS = 512
-_PROMISING = 64  # compared in any case, so that an answer below FLOOR is meaningful
+_PROMISING = 64  # always compared, so that an answer below FLOOR is meaningful
 _UNKNOWN = chr(0x10FFFF)  # a token of no program in the index
 
 

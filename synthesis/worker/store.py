@@ -43,7 +43,7 @@ def _write_tasks(folder, rows):
 
 
 def finish(folder, settings, records):
-    """Writes the folder from the run's records and what the sandbox said of their tasks; the rows and the funnel."""
+    """Writes the folder from the run's records and what the sandbox said about their tasks: the rows and the funnel."""
     said, funnel = ingest.verdicts(folder), Funnel()
     records = ingest.judged(records, said)
     for record in records:

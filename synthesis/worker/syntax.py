@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What a task's text says without being run: its definitions, its hash apart from names, and its tokens.
+# What a task's text says without being run: its definitions, its hash without names, and its tokens.
 import ast
 import hashlib
 
@@ -41,7 +41,7 @@ def _own_names(tree):
 
 
 def tokens(tree, own=None):
-    """The nodes in order, with the names of others; `own` names are numbered by appearance, or left out if None."""
+    """The nodes in order, with the names of others; `own` names are numbered by appearance, or omitted if None."""
     chosen, numbers, found = _own_names(tree), {}, []
 
     def name(text):
@@ -62,14 +62,14 @@ def tokens(tree, own=None):
             found.append(repr(node.value))
         return ast.iter_child_nodes(node)
 
-    left = [tree]  # a stack of its own: a text may be nested more deeply than Python's calls
+    left = [tree]  # an explicit stack: a text may be nested more deeply than Python's calls
     while left:
         left += reversed(list(visit(left.pop())))
     return found
 
 
 def normalised_hash(tree):
-    """Equal for texts that differ only in names of their own, comments, layout and documentation."""
+    """Equal for texts that differ only in their own names, comments, layout and documentation."""
     return hashlib.sha256("\n".join(tokens(tree, own=True)).encode(errors="replace")).hexdigest()
 
 

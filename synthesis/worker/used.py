@@ -22,12 +22,12 @@ def short(name):
 
 
 class Calls(TorchFunctionMode):
-    """Records the calls while it is entered. Values flow from call to call through storages, views and writes in place
-    included; a value that leaves torch, as a number, an array or a size, may steer anything."""
+    """Records the calls while it is entered. Values flow from call to call through storages, including views and writes
+    in place; a value that leaves torch, as a number, an array or a size, may affect anything."""
 
     def __init__(self, model):
         super().__init__()
-        self.calls = []  # short name, function, and the numbers of the calls whose results it takes
+        self.calls = []  # short name, function, and the numbers of the calls whose results it uses
         self.writers = {}  # of storages: the number of the call that wrote there last
         self.left = set()  # calls by which values left torch
         known = [m for m in model.modules() if type(m).__module__.startswith(("torch.", "transformers."))]

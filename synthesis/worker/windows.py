@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # The windows of milliseconds in which one call of a task lies.
 
-WITHIN = 1.25  # so far within its window a composed task stays on a GPU, since it is measured again elsewhere
+WITHIN = 1.25  # a composed task stays this far within its window on a GPU, since it is measured again elsewhere
 _USUAL = {"cpu": (0.05, 20.0), "cuda": (1.0, 100.0)}
 
 
 def usual(device):
-    """The least and the most where nothing is said."""
+    """The default limits of the window."""
     return list(_USUAL[device])
 
 
 def complaint(window, narrower, least="--min-ms", most="--max-ms"):
-    """Why no task can lie in the window; empty where one can. `narrower`: whether tasks are composed, and for a GPU."""
+    """Why no task can be in the window; empty if one can. `narrower`: whether tasks are composed for a GPU."""
     low, high = window
     if low >= high:
         return f"{least} {low:g} is not below {most} {high:g}"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# A worker process: composes or takes candidates, filters them, and answers with one record for each.
+# A worker process: composes or receives candidates, filters them, and answers with one record for each.
 #
-# Standard input holds one JSON object a line: the settings first, then {"index": n, "row": null or a foreign row,
+# Standard input has one JSON object per line: the settings first, then {"index": n, "row": null or a foreign row,
 # "hashes": those of tasks that were accepted since}.
 import gc
 import json
@@ -53,7 +53,7 @@ class Stopwatch:
 
 
 class Worker:
-    """Holds torch, the seeds and the index; runs each candidate in a child."""
+    """Owns torch, the seeds and the index; runs each candidate in a child."""
 
     def __init__(self, settings):
         self.settings, self.window = settings, settings["window"]
@@ -68,11 +68,11 @@ class Worker:
             self.limits = self.limits._replace(turns=Turns(gpus.lease_name()))
 
     def tell(self, hashes):
-        """Hashes of accepted tasks, whose like is a duplicate. The run looks again: others are under way."""
+        """Hashes of accepted tasks; an equal task is a duplicate. The run checks again: others are in progress."""
         self.hashes.update(hashes)
 
     def enter_namespaces(self):
-        """Required by compilers, which write files, and by a GPU's driver, whose files cannot be told apart."""
+        """Needed by compilers, which write files, and by a GPU's driver, whose files cannot be distinguished."""
         try:
             namespaces.enter(self.folder, _TEMPORARY_BYTES)
         except OSError as error:
@@ -87,8 +87,8 @@ class Worker:
             self.resident = Resident(self._work, self._limits(False, self.settings["compile"] != "none"))
 
     def record(self, index, row):
-        """What became of the candidate with that index. The `hash` of a rejected one that has one tells the run whether
-        it repeats an accepted task, of which this worker may not know."""
+        """The record of the candidate with that index. If a rejected one has a `hash`, it tells the run whether the
+        candidate repeats an accepted task that this worker may not know."""
         watch, found = Stopwatch(), {"index": index, "reason": None}
         if self.limits.turns:
             self.limits.turns.renew()
@@ -144,8 +144,8 @@ class Worker:
         return found
 
     def _evaluated(self, candidate, watch):
-        """Facts of an accepted candidate. The compiler may start programs, so a stranger's task meets it only in a
-        second process, behind all other checks."""
+        """Facts of an accepted candidate. The compiler may start programs, so an untrusted task meets it only in a
+        second process, after all other checks."""
         compiles = self.settings["compile"] != "none"
         facts = self._run(candidate, watch, "run" if candidate.foreign or not compiles else "run_all")
         if compiles and candidate.foreign:
@@ -167,7 +167,7 @@ class Worker:
         try:
             return child.run(lambda say: self._work(job, say), limits)
         finally:
-            if limits.folder and job["foreign"]:  # what a stranger's task left must not reach the next one
+            if limits.folder and job["foreign"]:  # what an untrusted task left must not reach the next one
                 empty(self.folder)
 
     def _work(self, job, say):
@@ -175,7 +175,7 @@ class Worker:
         return getattr(Evaluation(job["code"], job["ops"], settings, say), job["method"])()
 
     def _limits(self, foreign, compiles):
-        """A composed task never sleeps, but may wait for a core: other processes must not decide about it."""
+        """A composed task never sleeps, but may wait for a core; other processes must not decide its result."""
         limits = self.limits
         if compiles:
             limits = limits._replace(folder=self.folder, compiler=self.settings["compile"] == "inductor",
@@ -206,7 +206,7 @@ def _is_number(value):
 
 
 def _warm_up(settings):
-    """Loads what children would otherwise each load. On a GPU that starts CUDA, which children could not use then."""
+    """Loads what each child would load otherwise. Not on a GPU: that starts CUDA, which children could not use."""
     if settings["compile"] == "none" or settings["device"] == "cuda":
         return
     import torch._inductor.compile_fx  # noqa: F401

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# A language model writes candidates beside training. A worker on the other side of a process boundary judges its texts,
-# since this process holds the endpoint's key and may use the network.
+# A language model writes candidates during training. A worker in another process judges its texts, since this process
+# holds the endpoint's key and may use the network.
 import time
 
 import secret
@@ -37,14 +37,14 @@ class Writer:
     """Writes a candidate for an index, and lets the worker judge it."""
 
     def __init__(self, given, engine):
-        """`given`: what the engine says about the model; without an address it is the run's own."""
+        """`given`: what the engine says about the model; without an address it is the run's own model."""
         self.engine, self.model, self.llm = engine, _model(given, engine), None
 
     def begin(self, seeds, settings):
         self.llm = Llm(self.model, seeds, settings)
 
     def record(self, worker, index):
-        """What became of the candidate. Raises GaveUp where no further one can be written."""
+        """The record of the candidate. Raises GaveUp if no further one can be written."""
         began = time.monotonic()
         row = self.llm.row(index)
         asked = {"ask": round(time.monotonic() - began, 6)}

@@ -74,7 +74,10 @@ inline ToolExecutorActor::behavior_type tool_executor(Self<ToolExecutorActor> se
 inline SandboxActor::behavior_type sandbox(Self<SandboxActor> self) {
   return {answers_status<SandboxActor>(self),
           [](const EvaluateCall& call) {
-            return EvaluateReply{call.trajectory, InfraFailure{InfraKind::noise, "far"}};
+            const std::string number =
+                std::to_string(call.trajectory) + '.' + std::to_string(call.turn);
+            const FileSet& files = call.request.submission.files;
+            return Judgement{InfraFailure{InfraKind::noise, number + ": " + files.at("a.cpp")}};
           },
           [](atom::ingest, const Task& task) {
             TaskFacts facts;

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <set>
+#include <sstream>
 
 #include "commands/command.hpp"
 #include "runtime/cuda/driver.hpp"
@@ -178,7 +180,7 @@ TEST(CommandLineTest, ADryRunShowsTheTreeWithoutAGpu) {
   }
 }
 
-TEST(CommandLineTest, ADryRunRefusesAGeneratorOnAGpuThatIsNotThere) {
+TEST(CommandLineTest, ADryRunRefusesAGeneratorOnAMissingGpu) {
   if (cuda::Driver::load()) GTEST_SKIP() << "this machine has a driver: the run may fit";
   for (const char* stage : {"run.stage=agentic", "run.stage=collect"}) {
     const Answer answer = run({"train", "configs/quickstart.toml", "--dry-run", "--set", stage,
@@ -239,6 +241,23 @@ TEST(CommandLineTest, InfrastructureFailuresHaveTheirOwnCode) {
   EXPECT_EQ(report({ErrorCode::not_found, "no such run"}), ExitCode::bad_input);
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "warpsmith: no space in runs/\nwarpsmith: no such run\n");
+}
+
+TEST(StandardOutputTest, SuccessfulOutputKeepsTheExitCode) {
+  std::ostringstream out;
+  out << "text";
+  EXPECT_EQ(flush_output(ExitCode::success, out), ExitCode::success);
+  EXPECT_EQ(flush_output(ExitCode::judged_wrong, out), ExitCode::judged_wrong);
+}
+
+TEST(StandardOutputTest, FailedOutputTurnsSuccessIntoFailure) {
+  std::ofstream full("/dev/full");
+  full << "text";
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(flush_output(ExitCode::success, full), ExitCode::infrastructure);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "warpsmith: cannot write to standard output\n");
+  EXPECT_EQ(flush_output(ExitCode::bad_input, full), ExitCode::bad_input)
+      << "the code before says more";
 }
 
 }  // namespace

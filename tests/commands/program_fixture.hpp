@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program as a child process, with a cache and a folder of its own.
+// The program as a child process, with its own cache and folder.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 
 namespace warpsmith::commands {
 
-/// `--set` before each setting, behind the arguments.
+/// `--set` before each setting, after the arguments.
 inline std::vector<std::string> with_settings(std::vector<std::string> arguments,
                                               const std::vector<std::string>& settings) {
   for (const std::string& setting : settings) arguments.insert(arguments.end(), {"--set", setting});

@@ -34,7 +34,7 @@ TEST(ProgressLineTest, ShowsReadyTasksBeforeTheFirstTrajectory) {
               HasSubstr("tasks ready 7/24 to begin, 26 in all, 2 refused |"));
 }
 
-TEST(ProgressLineTest, ShowsWhatIsComposedIfAnythingIs) {
+TEST(ProgressLineTest, ShowsComposedTasksIfThereAreAny) {
   ProgressView before = view(0, seconds{5});
   before.seen.values = {
       {"synthesis-0.composed", 6}, {"synthesis-0.candidates", 8}, {"synthesis-0.accepted", 4}};
@@ -68,7 +68,7 @@ TEST(ProgressLineTest, ShowsTheWorkInProgressUntilTheFirstStep) {
   EXPECT_THAT(ProgressLine{}.next(early), Not(HasSubstr("sandbox")));
 }
 
-TEST(ProgressLineTest, EarlyWarningsStandAtTheEnd) {
+TEST(ProgressLineTest, EarlyWarningsComeLast) {
   ProgressView now = view(40, seconds{40});
   now.seen.values = {{"learner-0.step", 9},
                      {"learner-0.reward", 1},
@@ -105,7 +105,7 @@ TEST(ProgressLineTest, TimeLeftIsThatOfTrajectoriesOrLimit) {
   EXPECT_THAT(line.next(now), HasSubstr("10s left"));
 }
 
-TEST(ProgressLineTest, TimeLeftCountsWhatNoCheckpointHoldsYet) {
+TEST(ProgressLineTest, TimeLeftCountsWorkThatNoCheckpointHasYet) {
   ProgressLine line;
   ProgressView now = view(20, seconds{40});
   now.seen.values = {{"learner-0.step", 1}, {"learner-0.reward", 1}};

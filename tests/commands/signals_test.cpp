@@ -18,8 +18,8 @@ void interrupt() {
   (void)::kill(::getpid(), SIGINT);
 }
 
-/// Two signals that are there before a thread waits for them: a machine that stands still between
-/// them would part them.
+/// Two signals that are pending before a thread waits for them: a machine that freezes between them
+/// would part them.
 class TwoAtOnce {
  public:
   TwoAtOnce() {

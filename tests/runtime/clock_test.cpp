@@ -8,7 +8,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-TEST(ClockTest, SecondsAreRoundedToTheTenth) {
+TEST(ClockTest, RoundsSecondsToTenths) {
   EXPECT_EQ(seconds_text(milliseconds{20'000}), "20 s");
   EXPECT_EQ(seconds_text(milliseconds{19'999}), "20 s") << "limits are measured a little late";
   EXPECT_EQ(seconds_text(milliseconds{1500}), "1.5 s");

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/describe.hpp"
 #include "runtime/trajectory.hpp"
 #include "runtime/verdict.hpp"
 
@@ -45,13 +46,10 @@ struct Counted {
   uint64_t number = 0;
 
   Counted() { ++made; }
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(number);
-  }
+  WARPSMITH_RECORD(number)
 };
 
-TEST(CodecTest, NoMoreElementsAreMadeThanTheBytesHold) {
+TEST(CodecTest, MakesOnlyAsManyElementsAsTheBytesContain) {
   constexpr size_t bytes_after = 1000;
   ByteBuffer bytes = codec::pack(uint64_t{bytes_after});  // valid if an element took one byte
   bytes.resize(bytes.size() + bytes_after);
@@ -74,7 +72,7 @@ TEST(CodecTest, RecordWithUnequalArraysIsRejected) {
   EXPECT_FALSE(codec::unpack<Segment>(codec::pack(broken)).has_value());
 }
 
-TEST(CodecTest, JudgementSurvivesInBothAlternatives) {
+TEST(CodecTest, BothAlternativesOfAJudgementSurvive) {
   Verdict verdict;
   verdict.outcome = VerdictClass::passed;
   verdict.shapes.push_back({.shape = "4x4", .candidate_ms = 0.5});

@@ -31,7 +31,7 @@ class Variable {
   std::optional<std::string> old_;
 };
 
-TEST(EnvironmentTest, SourceFolderHoldsTheConfigurations) {
+TEST(EnvironmentTest, SourceFolderContainsTheConfigurations) {
   const Variable home{"WARPSMITH_HOME", ""};
   EXPECT_TRUE(std::filesystem::exists(source_folder() / "configs" / "quickstart.toml"));
 }

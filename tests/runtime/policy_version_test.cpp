@@ -23,7 +23,7 @@ TEST(PolicyVersionTest, LagOfARolledBackVersionCountsTheStepsOnBothSides) {
   EXPECT_EQ(lag_between({1, 10}, {2, 12}, restored), 6U);
 }
 
-TEST(PolicyVersionTest, OfSeveralRollbacksTheEarliestStepCounts) {
+TEST(PolicyVersionTest, TheEarliestStepOfSeveralRollbacksCounts) {
   EXPECT_EQ(lag_between({1, 10}, {3, 6}, {{1, 0}, {2, 8}, {3, 5}}), 6U);
   EXPECT_EQ(lag_between({1, 10}, {3, 10}, {{1, 0}, {2, 5}, {3, 9}}), 10U);
   EXPECT_EQ(lag_between({2, 9}, {3, 10}, {{1, 0}, {2, 5}, {3, 9}}), 1U);

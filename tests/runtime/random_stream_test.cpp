@@ -28,7 +28,7 @@ TEST(RandomStreamTest, SeekSkipsBlocksOfFourWords) {
   EXPECT_EQ(a.next_u64(), b.next_u64());
 }
 
-TEST(RandomStreamTest, BelowStaysBelow) {
+TEST(RandomStreamTest, BelowReturnsNumbersBelowItsBound) {
   RandomStream stream(9, "below");
   for (int i = 0; i < 1000; ++i) EXPECT_LT(stream.below(7), 7U);
 }

@@ -16,9 +16,11 @@ sys.path.insert(0, os.path.join(ROOT, "scripts/lib"))
 import check_config_keys  # noqa: E402
 import check_contracts  # noqa: E402
 import check_cores  # noqa: E402
+import check_files  # noqa: E402
 import check_folders  # noqa: E402
 import check_headers  # noqa: E402
 import check_includes  # noqa: E402
+import check_limits  # noqa: E402
 import check_named_tests  # noqa: E402
 import check_tidy  # noqa: E402
 import compile_flags  # noqa: E402
@@ -57,6 +59,31 @@ class IncludesTest(unittest.TestCase):
         self.refused("policy/a.cpp", "torch/torch.h")
 
 
+class LimitsTest(unittest.TestCase):
+    def complaints(self, text, name="call_timeout"):
+        return list(check_limits.complaints([name], {"runtime/a.hpp": text, "tests/a.cpp": text}))
+
+    def test_one_default_is_right(self):
+        self.assertEqual(self.complaints("std::chrono::milliseconds call_timeout{5'000};"), [])
+        self.assertEqual(self.complaints("  int64_t call_timeout = 8;  // ms"), [])
+
+    def test_a_second_default_is_found(self):
+        text = "int64_t call_timeout = 8;\nstd::chrono::milliseconds call_timeout{std::chrono::seconds{5}};"
+        self.assertEqual(self.complaints(text),
+                         ["runtime/a.hpp:2: a second default of call_timeout; the first is at runtime/a.hpp:1"])
+        self.assertEqual(len(self.complaints("int64_t call_timeout = 8;\nstruct A { int call_timeout = 9; };")), 1)
+
+    def test_uses_are_no_defaults(self):
+        default = "int call_timeout = 8;\n"
+        for use in ("options.call_timeout = 9;", "A a{.call_timeout = 9};", "int call_timeout;", "int call_timeout{};",
+                    "if (call_timeout == 9) {", "call_timeout = 9;", "// int call_timeout = 9;",
+                    "int my_call_timeout = 9;"):
+            self.assertEqual(self.complaints(default + use), [], use)
+
+    def test_a_limit_without_a_default_is_a_stale_entry(self):
+        self.assertEqual(self.complaints("int call_timeout;"), ["scripts/limits.txt: call_timeout has no default"])
+
+
 class NamedTestsTest(unittest.TestCase):
     def test_a_name_that_no_test_has_is_found(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -70,6 +97,32 @@ class NamedTestsTest(unittest.TestCase):
 
 def including(*paths):
     return "".join(f'#include "{path}"\n' for path in paths)
+
+
+
+class FilesTest(unittest.TestCase):
+    LONG = "// line\n" * 60
+
+    def complaints(self, texts, reasons=None):
+        return list(check_files.complaints(texts, reasons or {}))
+
+    def test_a_header_and_its_source_are_one_unit(self):
+        self.assertEqual(self.complaints({"runtime/a.hpp": "x\n" * 10, "runtime/a.cpp": "x\n" * 30}), [])
+        self.assertIn("runtime/a: 20 lines", self.complaints({"runtime/a.hpp": "x\n" * 20})[0])
+
+    def test_a_small_unit_needs_a_reason_and_a_reason_needs_a_small_unit(self):
+        small = {"runtime/a.hpp": "x\n"}
+        self.assertEqual(self.complaints(small, {"runtime/a": "a stub"}), [])
+        self.assertIn("does not exist", self.complaints({}, {"runtime/a": "a stub"})[0])
+        self.assertIn("needs no reason", self.complaints({"runtime/a.hpp": self.LONG}, {"runtime/a": "a stub"})[0])
+
+    def test_a_class_is_defined_in_one_source(self):
+        texts = {"runtime/a.hpp": "class Engine {\n};\n" + self.LONG,
+                 "runtime/a.cpp": "int Engine::f() {\n}\n  Engine::f();\n" + self.LONG,
+                 "runtime/b.cpp": "std::vector<int> Engine::g() {\n}\n" + self.LONG}
+        self.assertIn("class Engine is cut over runtime/a.cpp, runtime/b.cpp", self.complaints(texts)[0])
+        texts["runtime/b.cpp"] = "void h() {\n  Engine::f();\n}\n" + self.LONG
+        self.assertEqual(self.complaints(texts), [])
 
 
 class FoldersTest(unittest.TestCase):
@@ -173,7 +226,7 @@ class ContractsTest(unittest.TestCase):
 
     def test_no_other_file_decides_by_a_contracts_name(self):
         self.refused("sandbox/evaluator/evaluator.cpp", 'if (verdict.contract == "host") return false;')
-        self.refused("commands/check_input.cpp", 'const bool on_cpu = submission.contract != "cpu";')
+        self.refused("commands/check/check_call.cpp", 'const bool on_cpu = submission.contract != "cpu";')
         self.allowed("sandbox/contract/host/host.cpp", 'if (verdict.contract == "host") return false;')
 
     def test_a_default_passes(self):
@@ -187,7 +240,7 @@ class ConfigKeysTest(unittest.TestCase):
     HEADER = ("struct SynthesisConfig {\n  int64_t count = 1;  // actors\n"
               "  std::vector<std::filesystem::path> tasks;\n"
               "  std::chrono::milliseconds wait{std::chrono::seconds{1}};\n};\n"
-              "struct SandboxLimits {\n  int64_t output_bytes = 64 << 10;\n};\n")
+              "struct SandboxSettings {\n  int64_t output_bytes = 64 << 10;\n};\n")
 
     def unread(self, *sources):
         lines = check_config_keys.unread([("x.hpp", self.HEADER)], sources)
@@ -195,10 +248,10 @@ class ConfigKeysTest(unittest.TestCase):
 
     def test_every_field_of_a_struct_is_seen(self):
         self.assertEqual(self.unread(""), {"SynthesisConfig::count", "SynthesisConfig::tasks",
-                                           "SynthesisConfig::wait", "SandboxLimits::output_bytes"})
+                                           "SynthesisConfig::wait", "SandboxSettings::output_bytes"})
 
     def test_a_field_is_read_by_its_component_or_beside_its_struct(self):
-        self.assertEqual(self.unread("f(config.synthesis.count, c.sandbox.limits.output_bytes);",
+        self.assertEqual(self.unread("f(config.synthesis.count, job.settings.output_bytes);",
                                      "void g(const SynthesisConfig& s) { s.tasks; s.wait; }"), set())
         self.assertNotIn("SynthesisConfig::wait", self.unread("auto& s = c.synthesis; s.wait;"))
 

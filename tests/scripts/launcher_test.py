@@ -31,7 +31,7 @@ FAKES = {
              '  echo "WARPSMITH_PYTHON:FILEPATH=${a#*=}" > build/dev/CMakeCache.txt;; esac; done',
     "ninja": 'echo "ninja $*" >> "$FAKE/calls.log"\n'
              '[ ! -e "$FAKE/broken" ] || exit 1\n'
-             'mkdir -p build/dev/actors\n'
+             'mkdir -p build/dev/commands\n'
              'printf \'#!/bin/sh\\necho "ran $* home=$WARPSMITH_HOME python=$WARPSMITH_PYTHON '
              'spin=$GOMP_SPINCOUNT"\\n'
              'exit ${FAKE_EXIT:-0}\\n\' > build/dev/commands/warpsmith\n'
@@ -73,7 +73,7 @@ class LauncherTest(unittest.TestCase):
         self.tree = os.path.join(self.fake, "tree")
         shutil.copytree(os.path.join(ROOT, "scripts"), os.path.join(self.tree, "scripts"))
         shutil.copy(os.path.join(ROOT, "warpsmith"), self.tree)
-        for folder in ("cmake", "runtime", "policy", "sandbox", "synthesis", "actors", "tests"):
+        for folder in ("cmake", "runtime", "policy", "sandbox", "synthesis", "actors", "commands", "tests"):
             os.makedirs(os.path.join(self.tree, folder))
         for name in ("CMakeLists.txt", "CMakePresets.json", "runtime/a.cpp"):
             write(os.path.join(self.tree, name), "")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Golden data from files beside the tests; tests run in the source folder.
+// Golden data from files next to the tests; tests run in the source folder.
 #pragma once
 
 #include <fstream>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small random models of every family for tests that hold for any weights.
+// Small random models of every family for tests that must pass for any weights.
 #pragma once
 
 #include <ATen/TensorOperators.h>

@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "runtime/random_stream.hpp"
-#include "synthesis/composition_record.hpp"
+#include "synthesis/composition.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith::synthesis {
@@ -23,19 +23,19 @@ const Composition good{.index = 0,
 const Composition bad{
     .index = 1, .reason = "too_fast", .detail = "0.01 ms", .steps = {{"eager", 0.5}}};
 
-TEST(CompositionRecordTest, WhatIsWrittenIsReadBack) {
+TEST(CompositionRecordTest, WrittenRecordsAreReadBack) {
   EXPECT_EQ(parse_composition(to_json(good)).value(), good);
   EXPECT_EQ(parse_composition(to_json(bad)).value(), bad);
 }
 
-TEST(CompositionRecordTest, ADetailHasThreeHundredLettersOfAnyLength) {
+TEST(CompositionRecordTest, ADetailHasUpToThreeHundredLettersOfAnyByteLength) {
   Composition said = bad;
   said.detail.clear();
   for (int i = 0; i < 300; ++i) said.detail += "\xF0\x9F\x98\x80";
   EXPECT_EQ(parse_composition(to_json(said)).value(), said);
 }
 
-TEST(CompositionRecordTest, EveryWrongFormIsRefusedByTheKey) {
+TEST(CompositionRecordTest, EveryWrongValueIsRefusedWithItsKey) {
   const std::pair<const char*, const char*> wrong[]{
       {"[]", "expected an object"},
       {R"({"reason": "x"})", "index"},
@@ -65,7 +65,7 @@ TEST(CompositionRecordTest, EveryWrongFormIsRefusedByTheKey) {
   }
 }
 
-TEST(CompositionRecordTest, ChangedTextsGiveAMessageOrARecord) {
+TEST(CompositionRecordTest, ChangedTextsYieldAMessageOrARecord) {
   RandomStream stream(1, "records");
   for (int i = 0; i < 2000; ++i) {
     std::string text = to_json(i % 2 == 0 ? good : bad);
@@ -90,7 +90,7 @@ class CompositionJournalTest : public ::testing::Test {
   std::filesystem::path file = folder.path() / "synthesis" / "journal.jsonl";
 };
 
-TEST_F(CompositionJournalTest, GoesOnBehindTheLastWholeLine) {
+TEST_F(CompositionJournalTest, ContinuesAfterTheLastWholeLine) {
   fill();
   std::ofstream{file, std::ios::app} << R"({"index": 2, "rea)";
   const auto again = open();

@@ -43,7 +43,7 @@ std::vector<std::string> committed_by(CompositionOrder& order, size_t composers,
   return found;
 }
 
-TEST(CompositionOrderTest, TheSetDependsNeitherOnComposersNorOnTheirOrder) {
+TEST(CompositionOrderTest, TasksDependNeitherOnTheComposersNorOnTheirOrder) {
   CompositionOrder alone(60, 8);
   const auto expected = committed_by(alone, 1, 1);
   ASSERT_EQ(expected.size(), 60U);
@@ -56,7 +56,7 @@ TEST(CompositionOrderTest, TheSetDependsNeitherOnComposersNorOnTheirOrder) {
   }
 }
 
-TEST(CompositionOrderTest, GoesOnBehindWhatWasCommitted) {
+TEST(CompositionOrderTest, ContinuesAfterTheCommittedNumbers) {
   CompositionOrder whole(40, 8);
   const auto expected = committed_by(whole, 1, 1);
   CompositionOrder first(17, 8);
@@ -72,7 +72,7 @@ TEST(CompositionOrderTest, GoesOnBehindWhatWasCommitted) {
   EXPECT_EQ(rest.accepted(), whole.accepted());
 }
 
-TEST(CompositionOrderTest, FewCandidatesWaitForAnEarlierOne) {
+TEST(CompositionOrderTest, OnlyAFewCandidatesMayWaitForAnEarlierOne) {
   CompositionOrder order(100, 4);
   for (uint64_t i = 0; i < 4; ++i) EXPECT_EQ(order.next(), i);
   EXPECT_EQ(order.next(), std::nullopt);

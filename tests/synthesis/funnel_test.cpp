@@ -22,13 +22,13 @@ TEST(FunnelTest, CountsReasonsAndAddsUpTheSecondsOfSteps) {
   EXPECT_EQ(funnel.seconds, (std::map<std::string, double>{{"eager", 1.0}}));
 }
 
-TEST(FunnelTest, TheLineNamesTheFrequentReasons) {
+TEST(FunnelTest, TheSummaryNamesTheMostFrequentReasons) {
   EXPECT_EQ(line_of({}), "0 accepted of 0 candidates");
   EXPECT_EQ(line_of(funnel_of({"e", "", "d", "c", "b", "b", "a"})),
             "1 accepted of 7 candidates; rejected: 2 b, 1 a, 1 c, 1 d");
 }
 
-TEST(FunnelTest, WhatIsWrittenIsReadBack) {
+TEST(FunnelTest, AWrittenFunnelIsReadBack) {
   const Funnel funnel = funnel_of({"", "raises"});
   EXPECT_EQ(parse_funnel(to_json(funnel)).value(), funnel);
   for (const char* wrong : {"", "[]", R"({"candidates": "x"})", R"({"candidates": 1})"}) {

@@ -32,7 +32,7 @@ std::map<std::string, int> drawn(Pool& pool, int draws) {
   return counts;
 }
 
-TEST(PoolTest, LimitsSayHowOftenEachTaskIsDrawn) {
+TEST(PoolTest, LimitsBoundHowOftenEachTaskIsDrawn) {
   Pool pool = pool_of(4);
   pool.limit({{"0", 3}, {"1", 0}, {"2", 1}, {"other", 5}});
   EXPECT_EQ(drawn(pool, 4), (std::map<std::string, int>{{"0", 3}, {"2", 1}}));
@@ -45,7 +45,7 @@ TEST(PoolTest, WithoutLimitsAPoolIsNeverExhausted) {
   EXPECT_FALSE(pool.exhausted());
 }
 
-TEST(PoolTest, EveryRoundHoldsEveryTaskOnce) {
+TEST(PoolTest, EveryRoundContainsEveryTaskOnce) {
   Pool pool = pool_of(5);
   for (int round = 0; round < 3; ++round) {
     std::set<std::string> seen;
@@ -54,7 +54,7 @@ TEST(PoolTest, EveryRoundHoldsEveryTaskOnce) {
   }
 }
 
-TEST(PoolTest, AddedTaskComesUpInTheRunningRound) {
+TEST(PoolTest, AnAddedTaskIsDrawnInTheCurrentRound) {
   Pool pool = pool_of(4);
   (void)pool.next();
   Task late;
@@ -90,7 +90,7 @@ TEST(PoolTest, HeadroomDrawsTasksWithMoreHeadroomMoreOften) {
   EXPECT_LT(counts.at("1"), counts.at("3"));
 }
 
-TEST(PoolTest, AtItsRooflineATaskHasNoHeadroom) {
+TEST(PoolTest, ATaskAtItsRooflineHasNoHeadroom) {
   Pool pool = pool_of(0, by_headroom);
   pool.add(Task{.id = "copy"}, 1.02);  // at most 2 % faster than eager
   (void)pool.record("copy", earning(1));
@@ -110,7 +110,7 @@ TEST(PoolTest, TheSuccessBandPrefersTasksThatAreSometimesSolved) {
   EXPECT_EQ(counts.at("2"), 5);
 }
 
-TEST(PoolTest, SolvedTasksRetireAndComeBackWhenNoOtherIsLeft) {
+TEST(PoolTest, SolvedTasksRetireAndReturnWhenNoOtherIsLeft) {
   Pool pool = pool_of(2, {.retire_after = 3});
   EXPECT_FALSE(pool.record("0", earning(3)));
   EXPECT_FALSE(pool.record("0", earning(3)));
@@ -165,7 +165,7 @@ RC_GTEST_PROP(PoolProperty, SharesAddUpAndAreRoundedByLessThanOne, ()) {
   }
 }
 
-RC_GTEST_PROP(PoolProperty, NoTaskStarvesWhateverTheRewards, ()) {
+RC_GTEST_PROP(PoolProperty, NoTaskStarvesForAnyRewards, ()) {
   const auto count = *rc::gen::inRange<size_t>(1, 12);
   const auto seed = *rc::gen::arbitrary<uint64_t>();
   Pool pool = pool_of(count, by_headroom, seed);

@@ -39,7 +39,7 @@ TEST_F(TaskSourceTest, LoadsEveryPythonFileOfAFolderInOrder) {
   EXPECT_EQ(tasks->at(1).content_hash.size(), 64U);
 }
 
-TEST_F(TaskSourceTest, EqualNamesGetTheirFolderInFront) {
+TEST_F(TaskSourceTest, EqualNamesGetTheirFolderAsPrefix) {
   write("b.py", task("x = 1"));
   write("a/b.py", task("x = 2"));
   const auto tasks = load_tasks({folder});
@@ -63,7 +63,7 @@ TEST_F(TaskSourceTest, AFileNamedTwiceIsRefused) {
   EXPECT_NE(tasks.error().message.find("b.py: named twice"), std::string::npos);
 }
 
-TEST_F(TaskSourceTest, FilesWithoutATaskAreListedApart) {
+TEST_F(TaskSourceTest, FilesWithoutATaskAreListedSeparately) {
   write("a.py", "x = 1\n");
   write("b.py", task("x = 1"));
   write("c.py", task("x = 1"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine on a CPU: float32, one thread.
+// The engine on a CPU: paged KV cache and forward pass in float32 on one thread.
 #pragma once
 
 #include <memory>

@@ -10,7 +10,7 @@
 namespace warpsmith::policy {
 
 /// Samples by the cumulative distribution at `uniform` in [0, 1): equal draws on equal logits give
-/// equal tokens. Of equally likely tokens, top-k and top-p keep the smaller ids.
+/// equal tokens. Among equally likely tokens, top-k and top-p keep the smaller ids.
 SampledToken sample_token(std::span<const float> logits, const SamplingParams& params,
                           double uniform);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a batch is laid out for a GPU: one flat array for each field of its rows, sequences and
+// The layout of a batch for a GPU: one flat array for each field of its rows, sequences and
 // samples. Pure.
 #pragma once
 
@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "policy/generate/cuda/sample_order.hpp"
+#include "policy/generate/cuda/device_types.hpp"
 #include "policy/generate/engine/backend.hpp"
 
 namespace warpsmith::policy::cuda {
@@ -41,13 +41,13 @@ BatchRows pack_rows(std::span<const DecodeRow> rows);
 /// session has. Only for a batch that `only_decodes`.
 void pad_to(BatchRows& batch, int64_t count, BlockId scratch_block);
 
-/// The sizes for which a step is recorded as a graph: the smallest one that holds a batch is used,
+/// The sizes for which a step is recorded as a graph: the smallest one that fits a batch is used,
 /// so at most a third of its rows are padding, and from 64 rows on a fifth. Ends with `most`.
 std::vector<int64_t> graph_sizes(int64_t most);
-/// The smallest of `sizes` that holds `rows`; 0 if none does.
+/// The smallest of `sizes` that fits `rows`; 0 if none does.
 int64_t graph_size_for(std::span<const int64_t> sizes, int64_t rows);
 
-/// Where each array of a batch lies in one buffer, in bytes from its start. `blocks` comes last:
+/// The place of each array of a batch in one buffer, in bytes from its start. `blocks` comes last:
 /// only its length varies between batches of equal counts.
 struct BatchLayout {
   BatchLayout(int64_t rows, int64_t sequences, int64_t samples);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands in for the engine on a GPU where its build needs were not met.
-#include "policy/generate/cuda/copy_bandwidth.hpp"
+// Replaces the engine on a GPU if its build requirements are not met: every call is refused.
 #include "policy/generate/cuda/cuda_engine.hpp"
 
 namespace warpsmith::policy {
@@ -10,8 +9,8 @@ tl::unexpected<Error> refusal() {
   return fail(
       ErrorCode::unsupported,
       "engine on a GPU: built without a CUDA toolkit with cuBLAS's headers, or without "
-      "FlashInfer's headers: install nvcc, run ./warpsmith build, and read what configuring "
-      "says of it in build/dev.configure.log");
+      "FlashInfer's headers: install nvcc, run ./warpsmith build, and read the configuration log "
+      "in build/dev.configure.log");
 }
 
 }  // namespace

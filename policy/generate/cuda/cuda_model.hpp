@@ -4,13 +4,55 @@
 // For sources built with the toolkit only.
 #pragma once
 
-#include "policy/generate/cuda/attention.hpp"
+#include <cublas_v2.h>
+
+#include <memory>
+
 #include "policy/generate/cuda/batch_rows.hpp"
-#include "policy/generate/cuda/blas.hpp"
+#include "policy/generate/cuda/device_types.hpp"
 #include "policy/generate/cuda/device_weights.hpp"
+#include "policy/generate/cuda/flash_attention.hpp"
 #include "policy/generate/cuda/memory_plan.hpp"
+#include "runtime/cuda/dynamic_library.hpp"
+#include "runtime/result.hpp"
 
 namespace warpsmith::policy::cuda {
+
+/// y (n, outputs) = x (n, inputs) w^T, with w (outputs, inputs); all row-major. x and w are
+/// elements; y is float if `float_result`, else elements. `add` adds to y instead.
+struct Product {
+  const void* x = nullptr;
+  const void* w = nullptr;
+  void* y = nullptr;
+  int64_t rows = 0, inputs = 0, outputs = 0;
+  bool float_result = false;
+  bool add = false;
+};
+
+/// Matrix products by cuBLAS, which is loaded at run time: LibTorch's wheel contains it, and a
+/// program that is built with a toolkit still starts without it.
+class Blas {
+ public:
+  /// For the current context. `workspace` has `blas_workspace_bytes` of device memory and outlives
+  /// this. `unsupported` if cuBLAS is not found, `infrastructure` if it does not start.
+  static Result<Blas> make(Precision precision, cudaStream_t stream, void* workspace);
+
+  /// Puts a product on the stream. Sums are float32, never TF32. Throws DeviceError.
+  void multiply(const Product& product) const;
+
+ private:
+  struct Calls;
+  struct Destroy {
+    const Calls* calls;
+    void operator()(cublasHandle_t handle) const noexcept;
+  };
+  Blas(const Calls& calls, cublasHandle_t handle, Precision precision);
+  static Result<const Calls*> load();
+
+  const Calls* calls_;
+  std::unique_ptr<cublasContext, Destroy> handle_;
+  Precision precision_;
+};
 
 /// The counts of a batch, and how its attention is split.
 struct StepShape {
@@ -20,7 +62,7 @@ struct StepShape {
 
 class CudaModel {
  public:
-  /// Takes the memory that `plan_memory` says. Throws DeviceError.
+  /// Allocates the memory that `plan_memory` computes. Throws DeviceError.
   CudaModel(const warpsmith::cuda::Context& context, const ModelConfig& model,
             const EngineConfig& config, Precision precision);
 
@@ -28,12 +70,12 @@ class CudaModel {
   bool flash() const { return flash_; }
   DeviceWeights& weights() { return weights_; }
   const AttentionShape& attention_shape() const { return shape_; }
-  /// Where the host copies a batch, laid out as BatchLayout says.
+  /// Where the host copies a batch, in the layout of BatchLayout.
   CUdeviceptr batch_buffer() const { return batch_.address(); }
   CUdeviceptr samples() const { return samples_.address(); }
   /// `pinned` is the host's part of the scratch for one batch.
   AttentionScratch scratch(void* pinned) const;
-  /// Block that no sequence has; padding rows write to it.
+  /// A block that no sequence uses; padding rows write to it.
   BlockId scratch_block() const { return scratch_block_; }
 
   /// Puts a step on the stream. Its batch must have been copied before, on the same stream.

@@ -1,13 +1,80 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the engine's own kernels share: elements and reductions.
+// Code that the device sources share: checked calls, early launches, elements and reductions.
 #pragma once
 
-#include <cstdint>
+#include <cuda_bf16.h>
+#include <cuda_runtime.h>
 
-#include "policy/generate/cuda/launch.cuh"
-#include "policy/generate/cuda/precision.hpp"
+#include <cstdint>
+#include <string>
+
+#include "policy/generate/cuda/device_types.hpp"
+#include "runtime/cuda/device_error.hpp"
 
 namespace warpsmith::policy::cuda {
+
+using Bf16 = __nv_bfloat16;
+
+constexpr int64_t page_tokens = 16;  // block_tokens of the engine
+
+inline void check_call(cudaError_t code, const char* call) {
+  if (code == cudaSuccess) return;
+  throw warpsmith::cuda::DeviceError(std::string(call) + ": " + cudaGetErrorString(code),
+                                     static_cast<int>(code));
+}
+
+inline void check_launch(const char* kernel) {
+  check_call(cudaGetLastError(), kernel);
+}
+
+// Programmatic dependent launch, from compute capability 9.0 on: a kernel starts while the previous
+// one on the stream is still finishing. This hides launches, and lets a product read its weights
+// while its input is still being computed.
+
+/// Waits for the kernel before this one on the stream. A kernel started by `launch_early` calls it
+/// before it reads data that others wrote or writes data that others read.
+__device__ inline void wait_for_earlier_kernels() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  cudaGridDependencySynchronize();
+#endif
+}
+/// Lets the next kernel start as soon as there is room for it.
+__device__ inline void let_next_kernel_start() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  cudaTriggerProgrammaticLaunchCompletion();
+#endif
+}
+
+/// True if the current GPU can start a kernel before the one before it has ended.
+inline bool can_launch_early() {
+  int device = 0;
+  int major = 0;
+  check_call(cudaGetDevice(&device), "cudaGetDevice");
+  check_call(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device),
+             "cudaDeviceGetAttribute");
+  return major >= 9;
+}
+
+struct LaunchShape {
+  dim3 grid, block;
+  cudaStream_t stream = nullptr;
+};
+
+/// Launches a kernel that may start while the one before it still runs, where the GPU can do that.
+template <class Task>
+void launch_early(void (*kernel)(Task), const LaunchShape& shape, const Task& task,
+                  const char* name) {
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = shape.grid;
+  config.blockDim = shape.block;
+  config.stream = shape.stream;
+  config.attrs = &attribute;
+  config.numAttrs = can_launch_early() ? 1 : 0;
+  check_call(cudaLaunchKernelEx(&config, kernel, task), name);
+}
 
 __device__ inline float to_float(float x) {
   return x;

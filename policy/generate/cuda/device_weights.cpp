@@ -8,7 +8,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "policy/model/family.hpp"
+#include "policy/model/config.hpp"
 
 namespace warpsmith::policy::cuda {
 namespace {
@@ -168,7 +168,7 @@ void DeviceWeights::copy_staged(const at::Tensor& tensor, const Target& target,
     const auto bytes = static_cast<size_t>(count * size);
     const std::byte* source = from + first * size;
     if (!tensor.is_cuda()) {
-      // The copy of the chunk before must have left the pinned memory.
+      // The previous chunk must have been copied out of the pinned memory.
       driver::check(api_, api_.cuStreamSynchronize(stream), "cuStreamSynchronize");
       std::memcpy(pinned_.data(), source, bytes);
       source = pinned_.data();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files that instantiate FlashInfer's kernels share.
+// Code shared by the files that instantiate FlashInfer's kernels.
 #pragma once
 
 #include <flashinfer/attention/default_decode_params.cuh>
@@ -7,9 +7,9 @@
 #include <flashinfer/attention/scheduler.cuh>
 #include <flashinfer/attention/variants.cuh>
 
-#include "policy/generate/cuda/attention.hpp"
-#include "policy/generate/cuda/launch.cuh"
-#include "policy/generate/cuda/precision.hpp"
+#include "policy/generate/cuda/device_code.cuh"
+#include "policy/generate/cuda/device_types.hpp"
+#include "policy/generate/cuda/flash_attention.hpp"
 
 namespace warpsmith::policy::cuda {
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The small operators between two products.
 #include "policy/generate/cuda/device_code.cuh"
-#include "policy/generate/cuda/early_launch.cuh"
 #include "policy/generate/cuda/kernels.hpp"
 
 #include <algorithm>

@@ -6,8 +6,7 @@
 
 #include <cstdint>
 
-#include "policy/generate/cuda/precision.hpp"
-#include "policy/generate/cuda/sample_order.hpp"
+#include "policy/generate/cuda/device_types.hpp"
 
 struct CUstream_st;
 
@@ -71,8 +70,8 @@ struct GateTask {
 };
 void gate(const GateTask& task, Precision precision, StreamHandle stream);
 
-/// y (n, outputs) = x (n, inputs) w^T for at most `most_narrow_rows` rows, bf16 alone: reads w once
-/// at the memory's speed. `inputs` is a multiple of 8. Like Blas::multiply.
+/// y (n, outputs) = x (n, inputs) w^T for at most `most_narrow_rows` rows, only in bf16: reads w
+/// once at the memory's speed. `inputs` is a multiple of 8. Like Blas::multiply.
 struct NarrowTask {
   const void* x = nullptr;
   const void* w = nullptr;  // (outputs, inputs)

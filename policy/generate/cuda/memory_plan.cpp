@@ -69,4 +69,14 @@ Result<void> check_memory(const MemoryPlan& plan, const EngineConfig& config, in
   return fail(ErrorCode::capacity, parts + remedy);
 }
 
+double decode_roofline(const ModelConfig& model, int64_t batch, double context, double bandwidth) {
+  const int64_t element = element_bytes(Precision::bf16);
+  // A step reads only a few rows of an embedding, unless that is the head too.
+  const int64_t unread = model.tied_embeddings ? 0 : model.vocab * model.hidden;
+  const auto weights = static_cast<double>((model.parameter_count() - unread) * element);
+  const auto token = static_cast<double>(2 * model.layers * model.kv_size() * element);
+  const auto sequences = static_cast<double>(batch);
+  return sequences * bandwidth / (weights + sequences * context * token);
+}
+
 }  // namespace warpsmith::policy::cuda

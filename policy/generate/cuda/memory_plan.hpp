@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory that the engine takes on a GPU, by part. Pure.
+// The memory that the engine needs on a GPU, by part, and the bound on decoding speed that follows
+// from reading it. Pure.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
-#include "policy/generate/cuda/precision.hpp"
+#include "policy/generate/cuda/device_types.hpp"
 #include "policy/generate/engine/engine.hpp"
 #include "policy/model/config.hpp"
 
@@ -33,8 +34,13 @@ struct MemoryPlan {
 
 MemoryPlan plan_memory(const ModelConfig& model, const EngineConfig& config, Precision precision);
 
-/// `capacity` if the plan needs more than `free` bytes. The message has the parts, and says which
-/// number to lower to what, if that helps.
+/// `capacity` if the plan needs more than `free` bytes. The message lists the parts, and the
+/// setting to lower with its new value, if that helps.
 Result<void> check_memory(const MemoryPlan& plan, const EngineConfig& config, int64_t free);
+
+/// The roofline of decoding: tokens per second of `batch` sequences of `context` tokens if a step
+/// only reads the weights, in bf16, and the sequences' keys and values, once each at `bandwidth`
+/// bytes per second.
+double decode_roofline(const ModelConfig& model, int64_t batch, double context, double bandwidth);
 
 }  // namespace warpsmith::policy::cuda

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of a few rows: a warp for each output. cuBLAS reads the weights at 2.4 TB/s then.
+// Products of a few rows, with a warp for each output. For these, cuBLAS reads the weights at only
+// 2.4 TB/s.
 #include "policy/generate/cuda/device_code.cuh"
-#include "policy/generate/cuda/early_launch.cuh"
 #include "policy/generate/cuda/kernels.hpp"
 
 namespace warpsmith::policy::cuda {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the engine needs of a device: a model whose keys and values lie in numbered blocks. Pure.
+// The engine's interface to a device: a model whose keys and values are in numbered blocks. Pure.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "policy/generate/engine/block_pool.hpp"
+#include "policy/generate/engine/kv_blocks.hpp"
 #include "policy/generate/engine/sampling.hpp"
 
 namespace warpsmith::policy {
@@ -39,7 +39,8 @@ class Backend {
 
   virtual int64_t vocab() const = 0;
   /// True if a batch may start before the one before it finishes. The engine then plans a step
-  /// while the device computes the last one, with sampled tokens that only the device has.
+  /// while the device computes the previous one, using sampled tokens that exist only on the
+  /// device.
   virtual bool runs_ahead() const = 0;
 
   /// Uses these weights for every batch started from now on.

@@ -35,7 +35,7 @@ Result<void> EngineConfig::validate() const {
        {std::pair{"max_sessions", max_sessions},
         std::pair{"max_session_tokens", max_session_tokens}, std::pair{"step_rows", step_rows},
         std::pair{"max_batch", max_batch}}) {
-    if (auto ok = at_least_one(name, value); !ok) return ok;
+    TRY_VOID(at_least_one(name, value));
   }
   if (blocks() >= blocks_for(max_session_tokens)) return {};
   return fail(ErrorCode::invalid_argument,
@@ -46,7 +46,7 @@ Result<void> EngineConfig::validate() const {
 
 Result<std::unique_ptr<Engine>> Engine::make(std::unique_ptr<Backend> backend,
                                              const EngineConfig& config) {
-  if (auto ok = config.validate(); !ok) return tl::unexpected(ok.error());
+  TRY_VOID(config.validate());
   return std::unique_ptr<Engine>(new Engine(std::move(backend), config));
 }
 
@@ -99,10 +99,10 @@ Result<void> Engine::check_length(const EngineRequest& request) const {
 }
 
 Result<void> Engine::submit(EngineRequest request) {
-  if (auto ok = request.params.validate(); !ok) return ok;
-  if (auto ok = check_tokens(request); !ok) return ok;
-  if (auto ok = check_session(request); !ok) return ok;
-  if (auto ok = check_length(request); !ok) return ok;
+  TRY_VOID(request.params.validate());
+  TRY_VOID(check_tokens(request));
+  TRY_VOID(check_session(request));
+  TRY_VOID(check_length(request));
   Session& session = store_.sessions()[request.session];
   std::vector<int32_t>& tokens = session.tokens;
   if (request.whole) {

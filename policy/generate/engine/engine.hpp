@@ -10,7 +10,7 @@
 
 #include "policy/generate/engine/backend.hpp"
 #include "policy/generate/engine/session_store.hpp"
-#include "runtime/finish_reason.hpp"
+#include "runtime/model_turn.hpp"
 #include "runtime/policy_version.hpp"
 
 namespace warpsmith::policy {
@@ -40,7 +40,7 @@ struct EngineConfig {
   int64_t max_session_tokens = 4096;  // prefix and sampled tokens of one session
   int64_t cache_tokens = 65'536;      // keys and values held, over all sessions
   int64_t step_rows = 512;            // tokens computed per step
-  int64_t max_batch = 65'536;         // sequences advanced per step; older requests go first
+  int64_t max_batch = 65'536;         // sequences advanced per step; oldest requests first
   bool prefix_reuse = true;           // equal beginnings share their blocks
 
   int64_t blocks() const { return cache_tokens / block_tokens; }
@@ -59,7 +59,8 @@ struct EngineStats {
 };
 
 /// Not thread-safe. Memory is bounded by the configuration. If the cache is full, a sequence may
-/// lose its part to another (see SessionStore); it is recomputed, so no request fails for that.
+/// lose its part to another (see SessionStore); it is recomputed, so no request fails because of
+/// that.
 class Engine {
  public:
   /// `backend` has `config.blocks()` blocks. There are no weights yet: `submit` works, and `step`
@@ -77,7 +78,7 @@ class Engine {
   Result<void> submit(EngineRequest request);
 
   /// Starts a batch of pending rows and returns the oldest unfinished batch's samples: at most one
-  /// per session. With a backend that runs ahead, that is the batch of the step before.
+  /// per session. With a backend that runs ahead, that is the previous step's batch.
   std::vector<EngineOutput> step();
   /// Finishes the batches that were started and starts none: the device is idle afterwards.
   std::vector<EngineOutput> settle();

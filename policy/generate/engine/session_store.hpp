@@ -1,17 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sessions of an engine, and the KV cache blocks that they hold and share. Pure.
+// The sessions of an engine: the KV cache blocks that they hold and share, and which of their
+// tokens the next step computes. Pure.
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
+#include <span>
 #include <vector>
 
-#include "policy/generate/engine/block_pool.hpp"
-#include "policy/generate/engine/prefix_tree.hpp"
+#include "policy/generate/engine/kv_blocks.hpp"
 #include "policy/generate/engine/sampling.hpp"
-#include "policy/generate/engine/scheduler.hpp"
 
 namespace warpsmith::policy {
+
+/// A sequence to compute. `pending` counts tokens without keys and values, at least 1: exactly one
+/// while decoding, more for a prefill.
+struct PendingSequence {
+  uint64_t session = 0;
+  uint64_t arrival = 0;  // order of requests; older ones go first
+  int64_t pending = 0;
+};
+
+struct PlannedWork {
+  uint64_t session = 0;
+  int64_t count = 0;  // pending tokens to compute, from the first
+};
+
+/// Decoding sequences go first, so that a long prompt delays them by at most one chunk of
+/// `row_budget` rows. The rest of the budget goes to prefills by arrival; the last one is cut to
+/// fit. At least one sequence advances. At most `most_sequences` do, in the same order.
+std::vector<PlannedWork> plan_step(std::span<const PendingSequence> sequences, int64_t row_budget,
+                                   int64_t most_sequences = std::numeric_limits<int64_t>::max());
 
 using SessionId = uint64_t;  // the trajectory's id, chosen by the caller
 
@@ -33,8 +53,8 @@ struct Session {
   int64_t size() const { return static_cast<int64_t>(tokens.size()) + in_flight; }
 };
 
-/// If blocks run out, unused prefixes are evicted first, then the caches of idle sessions, then
-/// that of the youngest running session.
+/// All sessions of an engine. If blocks run out, unused prefixes are evicted first, then the caches
+/// of idle sessions, then that of the youngest running session.
 class SessionStore {
  public:
   using Sessions = std::map<SessionId, Session>;
@@ -48,8 +68,8 @@ class SessionStore {
   /// Frees its blocks. No effect if there is no such session.
   void erase(SessionId id);
 
-  /// The sessions to compute. Of sequences that need the same block next, only the first computes
-  /// it; the others wait to share it.
+  /// The sessions to compute. If several sequences need the same block next, only the first
+  /// computes it and the others wait to share it.
   std::vector<PendingSequence> pending(int64_t max_session_tokens) const;
   /// Takes blocks for every planned sequence; returns the work whose blocks were found.
   std::vector<PlannedWork> reserve(const std::vector<PlannedWork>& plan);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/learn/ranks/nccl_collective.hpp"
+#include "policy/learn/ranks/threaded_group.hpp"
 
 #include <atomic>
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
@@ -37,8 +37,8 @@ class NcclCollective final : public Collective {
   std::atomic<bool> aborted_ = false;
 };
 
-/// The group's own deadline comes first. c10d's ends the process, for a rank that a driver's call
-/// keeps.
+/// The group's deadline comes first. c10d's deadline ends the process if a rank is stuck in a
+/// driver call.
 constexpr int longer = 2;
 
 }  // namespace

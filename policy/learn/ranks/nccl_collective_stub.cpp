@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands in for nccl_collective.cpp where NCCL's header is missing.
+// Replaces the NCCL collective if NCCL's header is missing: every call is refused.
 #include <stdexcept>
 
-#include "policy/learn/ranks/nccl_collective.hpp"
+#include "policy/learn/ranks/threaded_group.hpp"
 
 namespace warpsmith::policy {
 

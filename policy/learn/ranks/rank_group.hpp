@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ranks of a learner: devices that each hold a copy of the networks and do the same work on
+// The ranks of a learner: devices that each have a copy of the networks and do the same work on
 // different trajectories.
 #pragma once
 
@@ -22,7 +22,7 @@ class Collective {
   virtual void reduce_scatter(const at::Tensor& all, at::Tensor& own) = 0;
   /// The reverse: each rank's part becomes part of every `all`.
   virtual void all_gather(const at::Tensor& own, at::Tensor& all) = 0;
-  /// Ends calls under way and later ones with an exception, on all ranks. From any thread.
+  /// Makes calls in flight and later ones throw, on all ranks. May be called from any thread.
   virtual void abort() = 0;
   /// The rank's last call, in its thread. Without effect after `abort`.
   virtual void close() {}

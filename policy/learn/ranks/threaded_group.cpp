@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/learn/ranks/threaded_group.hpp"
 
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/DeviceGuard.h>
 #include <c10/util/Exception.h>
@@ -14,12 +15,95 @@
 #include <thread>
 #include <utility>
 
-#include "policy/learn/ranks/host_collective.hpp"
-#include "policy/learn/ranks/nccl_collective.hpp"
-#include "policy/model/threads.hpp"
+#include "policy/model/libtorch_runtime.hpp"
 
 namespace warpsmith::policy {
 namespace {
+
+/// Ranks wait for each other here and share their tensors.
+class Barrier {
+ public:
+  Barrier(size_t ranks, std::chrono::milliseconds timeout)
+      : timeout_(timeout), buffers_(ranks), missing_(ranks) {}
+
+  size_t ranks() const { return buffers_.size(); }
+  /// Valid between two waits.
+  at::Tensor& buffer(size_t rank) { return buffers_[rank]; }
+
+  /// Returns when all ranks have called it.
+  void wait() {
+    std::unique_lock lock{mutex_};
+    const uint64_t round = round_;
+    if (!aborted_ && --missing_ == 0) {
+      missing_ = ranks();
+      ++round_;
+      all_arrived_.notify_all();
+      return;
+    }
+    const bool in_time =
+        all_arrived_.wait_for(lock, timeout_, [&] { return aborted_ || round_ != round; });
+    if (round_ != round) return;
+    throw std::runtime_error(in_time ? "another rank has failed"
+                                     : "the other ranks did not come to a collective in time");
+  }
+
+  void abort() {
+    const std::lock_guard lock{mutex_};
+    aborted_ = true;
+    all_arrived_.notify_all();
+  }
+
+ private:
+  std::chrono::milliseconds timeout_;
+  std::vector<at::Tensor> buffers_;
+  std::mutex mutex_;
+  std::condition_variable all_arrived_;
+  size_t missing_;  // of this round
+  uint64_t round_ = 0;
+  bool aborted_ = false;
+};
+
+class HostCollective final : public Collective {
+ public:
+  HostCollective(size_t rank, std::shared_ptr<Barrier> barrier)
+      : rank_(rank), barrier_(std::move(barrier)) {}
+
+  void reduce_scatter(const at::Tensor& all, at::Tensor& own) override {
+    const at::NoGradGuard no_grad;
+    publish(all);
+    at::Tensor sum = part_of(0, rank_, own.numel()).clone();
+    for (size_t r = 1; r < barrier_->ranks(); ++r) sum.add_(part_of(r, rank_, own.numel()));
+    own.copy_(sum);  // no other rank reads this part
+    barrier_->wait();
+  }
+
+  void all_gather(const at::Tensor& own, at::Tensor& all) override {
+    const at::NoGradGuard no_grad;
+    publish(all);
+    for (size_t r = 0; r < barrier_->ranks(); ++r) {
+      if (r != rank_)
+        all.narrow(0, first_of(r, own), own.numel()).copy_(part_of(r, r, own.numel()));
+    }
+    barrier_->wait();
+  }
+
+  void abort() override { barrier_->abort(); }
+
+ private:
+  void publish(const at::Tensor& all) {
+    barrier_->buffer(rank_) = all;
+    barrier_->wait();
+  }
+  static int64_t first_of(size_t part, const at::Tensor& own) {
+    return static_cast<int64_t>(part) * own.numel();
+  }
+  at::Tensor part_of(size_t rank, size_t part, int64_t size) {
+    return barrier_->buffer(rank).narrow(0, static_cast<int64_t>(part) * size, size);
+  }
+
+  size_t rank_;
+  std::shared_ptr<Barrier> barrier_;
+};
 
 /// Why `work` failed; empty if it did not.
 template <class Work>
@@ -36,7 +120,7 @@ std::string failure_in(const Work& work) {
   return why.empty() ? "an error without a message" : why;
 }
 
-/// Lets all ranks meet once: those on GPUs connect at their first call.
+/// Makes all ranks wait for each other once: those on GPUs connect at their first call.
 void connect(RankGroup& group, const std::vector<c10::Device>& devices) {
   const auto ranks = static_cast<int64_t>(devices.size());
   group.run([&](size_t rank, Collective& collective) {
@@ -112,12 +196,12 @@ class ThreadedGroup final : public RankGroup {
     end_process_unless(lock, [this] { return all_done(); });
   }
 
-  /// A thread that never leaves a driver's call cannot be joined, and what it works on, the
-  /// caller's variables too, cannot be freed.
+  /// A thread that never returns from a driver call cannot be joined, and its data, including the
+  /// caller's variables, cannot be freed.
   template <class Condition>
   void end_process_unless(std::unique_lock<std::mutex>& lock, Condition condition) {
     if (changed_.wait_for(lock, settings_.grace, condition)) return;
-    const std::string why = failure_ + "\nlearner: a rank does not end; ending the process\n";
+    const std::string why = failure_ + "\nlearner: a rank did not end; ending the process\n";
     (void)std::fputs(why.c_str(), stderr);
     std::terminate();
   }
@@ -164,6 +248,17 @@ class ThreadedGroup final : public RankGroup {
 };
 
 }  // namespace
+
+std::vector<std::shared_ptr<Collective>> host_collectives(size_t ranks,
+                                                          std::chrono::milliseconds timeout) {
+  const auto barrier = std::make_shared<Barrier>(ranks, timeout);
+  std::vector<std::shared_ptr<Collective>> all;
+  all.reserve(ranks);
+  for (size_t rank = 0; rank < ranks; ++rank) {
+    all.push_back(std::make_shared<HostCollective>(rank, barrier));
+  }
+  return all;
+}
 
 std::unique_ptr<RankGroup> make_rank_group(const GroupSettings& settings,
                                            std::vector<std::shared_ptr<Collective>> collectives) {

@@ -23,7 +23,7 @@ std::optional<Rejection> reject_one(const TrajectoryFacts& t, const RftConfig& c
   return std::nullopt;
 }
 
-/// Rejects what exceeds `per_task`; of equal rewards the earlier trajectory stays.
+/// Rejects what exceeds `per_task`; among equal rewards the earlier trajectory stays.
 void limit_tasks(const std::vector<TrajectoryFacts>& trajectories, int64_t per_task,
                  std::vector<std::optional<Rejection>>& out) {
   std::vector<size_t> order(trajectories.size());
@@ -37,13 +37,6 @@ void limit_tasks(const std::vector<TrajectoryFacts>& trajectories, int64_t per_t
 }
 
 }  // namespace
-
-std::string_view to_string(Rejection rejection) noexcept {
-  static constexpr std::array<std::string_view, rejection_count> names{
-      "reward",        "too_long", "invalid_call", "no_valid_turn",
-      "repeated_call", "stalled",  "over_limit"};
-  return names[static_cast<size_t>(rejection)];
-}
 
 bool repeats_a_call(const std::vector<TurnFacts>& turns) {
   std::set<std::pair<std::string, std::map<std::string, std::string>>> seen;

@@ -9,8 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/config/rft_config.hpp"
-#include "runtime/parsed_call.hpp"
+#include "runtime/config/stage_configs.hpp"
+#include "runtime/describe.hpp"
+#include "runtime/model_turn.hpp"
 
 namespace warpsmith::policy {
 
@@ -35,7 +36,7 @@ struct TrajectoryFacts {
   std::vector<TurnFacts> turns;
 };
 
-/// Why a trajectory is not kept. The first that holds counts.
+/// Why a trajectory is not kept. The first reason that applies counts.
 enum class Rejection : uint8_t {
   reward,         // not above 0
   too_long,       // for sft.context
@@ -45,8 +46,10 @@ enum class Rejection : uint8_t {
   stalled,        // too many turns in a row without a better verdict
   over_limit,     // its task has enough trajectories with a reward at least as high
 };
-inline constexpr size_t rejection_count = 7;
-std::string_view to_string(Rejection rejection) noexcept;
+constexpr auto names_of(Rejection) {
+  return std::to_array<std::string_view>({"reward", "too_long", "invalid_call", "no_valid_turn",
+                                          "repeated_call", "stalled", "over_limit"});
+}
 
 /// The result for each trajectory, in the order given: empty if it is kept. `context`: the most
 /// tokens of one.

@@ -11,13 +11,14 @@
 
 #include "policy/format/hf_folder.hpp"
 #include "policy/format/safetensors.hpp"
-#include "policy/learn/action_pack.hpp"
 #include "policy/model/log_probs.hpp"
+#include "policy/model/transformer.hpp"
 
 namespace warpsmith::policy {
 namespace {
 
-// Per forward pass: on a CPU more would not fit into the cache, on a GPU fewer would leave it idle.
+// Tokens per forward pass: on a CPU more would not fit into the cache, on a GPU fewer would leave
+// it idle.
 constexpr int64_t pack_tokens_cpu = 2048;
 constexpr int64_t pack_tokens_gpu = 16384;
 constexpr double gradient_clip = 1.0;
@@ -58,7 +59,7 @@ int64_t SftStage::pack_tokens(ComputeDevice device) {
 
 Result<SftStage> SftStage::make(const SftConfig& config, Transformer model,
                                 std::vector<Conversation> conversations, uint64_t seed) {
-  if (auto r = check(conversations, model.config().vocab); !r) return tl::unexpected(r.error());
+  TRY_VOID(check(conversations, model.config().vocab));
   const auto before = static_cast<int64_t>(conversations.size());
   std::erase_if(conversations, [&](const Conversation& c) {
     return static_cast<int64_t>(c.tokens.size()) > config.context || !has_action(c);
@@ -80,10 +81,10 @@ SftStage::SftStage(const SftConfig& config, Transformer model,
     : config_(config),
       model_(std::move(model)),
       conversations_(std::move(conversations)),
-      plan_(plan_sft(sizes_of(conversations_), {.seed = seed,
-                                                .epochs = config.epochs,
-                                                .batch_tokens = config.batch_tokens,
-                                                .held_out_share = config.held_out_share})),
+      plan_(plan_batches(sizes_of(conversations_), {.seed = seed,
+                                                    .epochs = config.epochs,
+                                                    .batch_tokens = config.batch_tokens,
+                                                    .held_out_share = config.held_out_share})),
       optimiser_({.weight_decay = config.weight_decay, .gradient_clip = gradient_clip},
                  {{"policy", model_.weights().parameters()}}) {
   model_.weights().require_grad();
@@ -140,28 +141,26 @@ std::optional<double> SftStage::held_out_loss() const {
 }
 
 Result<void> SftStage::save(const std::filesystem::path& folder) const {
-  if (auto r = save_hf_model(folder, model_); !r) return r;
+  TRY_VOID(save_hf_model(folder, model_));
   WeightMap state = optimiser_.state();
   state["step"] = at::full({1}, static_cast<double>(step_), at::kDouble);
   return write_safetensors(folder / "optimizer.safetensors", state);
 }
 
 Result<void> SftStage::restore(const std::filesystem::path& folder) {
-  auto weights = read_hf_weights(folder);
-  if (!weights) return tl::unexpected(weights.error());
-  if (auto r = assign_weights(model_.config(), *weights, model_.weights()); !r) {
+  TRY(auto weights, read_hf_weights(folder));
+  if (auto r = assign_weights(model_.config(), weights, model_.weights()); !r) {
     return fail(folder.string(), r.error());
   }
   model_.refresh();
-  auto state = read_safetensors(folder / "optimizer.safetensors");
-  if (!state) return tl::unexpected(state.error());
-  if (auto r = optimiser_.restore(*state); !r) return fail(folder.string(), r.error());
-  const auto step = state->find("step");
-  const double at = step == state->end() ? -1 : step->second.item<double>();
+  TRY(auto state, read_safetensors(folder / "optimizer.safetensors"));
+  if (auto r = optimiser_.restore(state); !r) return fail(folder.string(), r.error());
+  const auto step = state.find("step");
+  const double at = step == state.end() ? -1 : step->second.item<double>();
   if (!(at >= 0 && at <= static_cast<double>(steps()))) {
-    return fail(ErrorCode::parse_failed,
-                folder.string() + ": optimizer.safetensors holds no step between 0 and " +
-                    std::to_string(steps()));
+    return fail(ErrorCode::parse_failed, folder.string() +
+                                             ": optimizer.safetensors has no step between 0 and " +
+                                             std::to_string(steps()));
   }
   step_ = static_cast<int64_t>(at);
   return {};

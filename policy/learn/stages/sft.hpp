@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "policy/learn/adamw.hpp"
-#include "policy/learn/stages/sft_plan.hpp"
+#include "policy/learn/stages/batch_plan.hpp"
 #include "policy/model/transformer.hpp"
-#include "runtime/config/sft_config.hpp"
+#include "runtime/config/stage_configs.hpp"
 #include "runtime/result.hpp"
 
 namespace warpsmith::policy {
@@ -69,7 +69,7 @@ class SftStage {
   SftConfig config_;
   Transformer model_;
   std::vector<Conversation> conversations_;
-  SftPlan plan_;
+  BatchPlan plan_;
   AdamW optimiser_;
   int64_t step_ = 0;
   int64_t left_out_ = 0;

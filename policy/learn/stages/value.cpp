@@ -13,10 +13,10 @@
 #include <utility>
 
 #include "policy/format/safetensors.hpp"
+#include "policy/learn/actor_critic.hpp"
 #include "policy/learn/advantage.hpp"
 #include "policy/learn/critic_folder.hpp"
-#include "policy/learn/parameter_groups.hpp"
-#include "policy/learn/ratio_statistics.hpp"
+#include "policy/learn/step_report.hpp"
 
 namespace warpsmith::policy {
 namespace {
@@ -74,9 +74,7 @@ Result<ValueStage> ValueStage::make(const ValueConfig& config, ActorCritic netwo
                     " with an action token is none; raise value.held_out_share, or collect more "
                     "(train --resume RUN --set collect.samples=N) and resume");
   }
-  if (auto good = check_tokens(examples, networks.config().vocab); !good) {
-    return tl::unexpected(std::move(good.error()));
-  }
+  TRY_VOID(check_tokens(examples, networks.config().vocab));
   ValueStage stage{config, std::move(networks), std::move(examples), seed};
   stage.left_out_ = before - kept;
   return stage;
@@ -87,10 +85,10 @@ ValueStage::ValueStage(const ValueConfig& config, ActorCritic networks,
     : config_(config),
       networks_(std::move(networks)),
       examples_(std::move(examples)),
-      plan_(plan_sft(sizes_of(examples_), {.seed = seed,
-                                           .epochs = config.epochs,
-                                           .batch_tokens = config.batch_tokens,
-                                           .held_out_share = config.held_out_share})),
+      plan_(plan_batches(sizes_of(examples_), {.seed = seed,
+                                               .epochs = config.epochs,
+                                               .batch_tokens = config.batch_tokens,
+                                               .held_out_share = config.held_out_share})),
       optimiser_({.gradient_clip = largest_gradient}, {{"critic", critic_parameters(networks_)}}) {
   note(explained_variance());
 }
@@ -174,7 +172,7 @@ double ValueStage::explained_variance() const {
   return ratio_statistics(samples).explained_variance;
 }
 
-/// Keeps a copy of the critic if it explains more than all before.
+/// Keeps a copy of the critic if it explains more variance than all before.
 void ValueStage::note(double explained) {
   if (!std::isfinite(explained)) explained = -std::numeric_limits<double>::infinity();
   if (!best_weights_.empty() && explained <= best_) return;
@@ -213,11 +211,10 @@ Result<void> ValueStage::save(const std::filesystem::path& folder) const {
 Result<void> ValueStage::restore(const std::filesystem::path& folder) {
   const at::NoGradGuard no_grad;
   const auto file = folder / state_file;
-  auto state = read_safetensors(file);
-  if (!state) return tl::unexpected(state.error());
+  TRY(auto state, read_safetensors(file));
   const auto copy = [&](const std::string& name, const at::Tensor& to) {
-    const auto found = state->find(name);
-    if (found == state->end() || found->second.sizes() != to.sizes()) return false;
+    const auto found = state.find(name);
+    if (found == state.end() || found->second.sizes() != to.sizes()) return false;
     to.copy_(found->second);
     return true;
   };
@@ -237,7 +234,7 @@ Result<void> ValueStage::restore(const std::filesystem::path& folder) {
                                              ": not a checkpoint of this critic and its " +
                                              std::to_string(steps()) + " steps");
   }
-  if (auto r = optimiser_.restore(*state); !r) return fail(folder.string(), r.error());
+  if (auto r = optimiser_.restore(state); !r) return fail(folder.string(), r.error());
   return {};
 }
 

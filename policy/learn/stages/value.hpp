@@ -9,8 +9,8 @@
 
 #include "policy/learn/actor_critic.hpp"
 #include "policy/learn/adamw.hpp"
-#include "policy/learn/stages/sft_plan.hpp"
-#include "runtime/config/value_config.hpp"
+#include "policy/learn/stages/batch_plan.hpp"
+#include "runtime/config/stage_configs.hpp"
 #include "runtime/result.hpp"
 
 namespace warpsmith::policy {
@@ -33,7 +33,7 @@ struct ValueReport {
 /// policy, so there only the value head is trained. The same calls give the same weights.
 class ValueStage {
  public:
-  /// Tokens of one forward pass, if no trajectory is longer; a CPU's cache holds no more.
+  /// Tokens of one forward pass, if no trajectory is longer; the limit of a CPU's cache.
   static constexpr int64_t pack_tokens = 2048;
 
   /// Trajectories without an action token are left out. `invalid_argument` if fewer than two
@@ -41,7 +41,7 @@ class ValueStage {
   static Result<ValueStage> make(const ValueConfig& config, ActorCritic networks,
                                  std::vector<ValueExample> examples, uint64_t seed);
 
-  /// True after the last step, or once `patience` steps brought no higher explained variance.
+  /// True after the last step, or after `patience` steps without a higher explained variance.
   bool done() const;
   int64_t step_number() const { return step_; }
   int64_t steps() const { return static_cast<int64_t>(plan_.batches.size()); }
@@ -50,7 +50,7 @@ class ValueStage {
   ValueReport step();
   /// 1 − Var(target − V) / Var(target) over the held-out trajectories' action tokens, at present.
   double explained_variance() const;
-  /// The highest so far; that of the start before the first step.
+  /// The highest so far; before the first step, the initial one.
   double best_explained_variance() const { return best_; }
 
   /// Writes the critic with the highest explained variance into an existing folder, in the form
@@ -75,7 +75,7 @@ class ValueStage {
   ValueConfig config_;
   ActorCritic networks_;
   std::vector<ValueExample> examples_;
-  SftPlan plan_;
+  BatchPlan plan_;
   AdamW optimiser_;
   NamedParameters best_weights_;  // of the critic; copies
   double best_ = 0;

@@ -2,19 +2,115 @@
 #include "sandbox/contract/cpu/cpu_compiler.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
+#include <string>
+#include <vector>
 
-#include "runtime/checksum.hpp"
+#include "runtime/bytes.hpp"
+#include "runtime/clock.hpp"
 #include "runtime/log.hpp"
 #include "runtime/process/child.hpp"
+#include "runtime/result.hpp"
+#include "runtime/run/durable_file.hpp"
+#include "runtime/run/owned_folder.hpp"
+#include "runtime/submission.hpp"
 #include "sandbox/compile/artefact_inspector.hpp"
 #include "sandbox/compile/diagnostics.hpp"
-#include "sandbox/compile/prelude.hpp"
 #include "sandbox/contract/cpu/cpu_contract.hpp"
+#include "sandbox/jail/jail.hpp"
 #include "sandbox/jail/presets.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* compiler = "/usr/bin/g++";
+constexpr uint64_t most_object_bytes = 32ULL << 20U;
+constexpr const char* prelude_file = "prelude.h";
+
+// A precompiled header of the headers that kernels commonly include. <immintrin.h> takes 0.7 s of a
+// compilation; with the precompiled header all of them take 0.1 s. warpsmith.h is not among them: a
+// source that includes <math.h> would get its vector variants unasked.
+constexpr const char* prelude_text =
+    "#include <immintrin.h>\n"
+    "#include <algorithm>\n"
+    "#include <array>\n"
+    "#include <cmath>\n"
+    "#include <cstddef>\n"
+    "#include <cstdint>\n"
+    "#include <cstring>\n"
+    "#include <limits>\n"
+    "#include <numeric>\n"
+    "#include <vector>\n";
+
+struct PreludeOptions {
+  std::string folder;  // of preludes, one for each toolchain
+  std::string toolchain_hash;
+  std::vector<std::string> command;  // compiler and flags of a later compilation, without files
+  std::vector<int> cores;            // empty: the calling thread's
+};
+
+constexpr uint64_t most_prelude_bytes = 256ULL << 20U;
+
+JailSpec prelude_jail(const PreludeOptions& options) {
+  JailSpec spec = compile_jail();
+  spec.argv = {"/bin/sh", "-c", "\"$@\" >&2 && exec cat /tmp/prelude.gch", "sh"};
+  spec.argv.insert(spec.argv.end(), options.command.begin(), options.command.end());
+  for (const char* more : {"-x", "c++-header", "/include/prelude.h", "-o", "/tmp/prelude.gch"}) {
+    spec.argv.emplace_back(more);
+  }
+  spec.files[std::string("/include/") + prelude_file] = prelude_text;
+  spec.limits.file_bytes = most_prelude_bytes;
+  spec.limits.tmp_bytes = most_prelude_bytes;
+  spec.limits.output_bytes = most_prelude_bytes;
+  spec.cores = options.cores;
+  return spec;
+}
+
+/// Removes headers of 50 MB each that were not used for a week. Another version of this program may
+/// use younger ones.
+void remove_forgotten(const fs::path& folder) {
+  constexpr std::chrono::hours kept{7 * 24};
+  OwnedFolder::sweep(folder);
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    std::error_code ignored;
+    const auto used = entry.last_write_time(ignored);
+    if (!ignored && fs::file_time_type::clock::now() - used > kept) {
+      fs::remove(entry.path(), ignored);
+    }
+  }
+}
+
+/// Makes `prelude.h.gch` in the compile jail unless the folder holds one; returns its path.
+Result<std::string> prelude_for(const PreludeOptions& options, Deadline deadline) {
+  const fs::path path = fs::path(options.folder) / (options.toolchain_hash + ".gch");
+  std::error_code error;
+  if (fs::exists(path, error)) {
+    fs::last_write_time(path, fs::file_time_type::clock::now(),
+                        error);  // keeps it from being removed
+    return path.string();
+  }
+  TRY(const auto exit, run_jailed(prelude_jail(options), deadline));
+  if (exit.exit_code != 0 || exit.output_cut || exit.timed_out) {
+    return fail(ErrorCode::process_failed, "precompiled header: " + exit.err.substr(0, 500));
+  }
+  fs::create_directories(path.parent_path(), error);
+  if (auto written = write_file_whole(path, exit.out); !written) {
+    return fail("precompiled header", std::move(written.error()));
+  }
+  remove_forgotten(path.parent_path());
+  return path.string();
+}
+
+/// Shows the prelude to the compiler in the jail.
+void add_prelude(JailSpec& spec, const std::string& precompiled) {
+  const std::string inside = std::string("/include/") + prelude_file;
+  spec.files[inside] = prelude_text;
+  spec.read_only.push_back({precompiled, inside + ".gch"});
+}
 
 bool is_header(const std::string& name) {
   return name.ends_with(".h") || name.ends_with(".hpp") || name.ends_with(".inc");
@@ -29,8 +125,8 @@ FileSet visible_to_compiler(const FileSet& files) {
   return visible;
 }
 
-/// The compiler and its flags, all of them ours. -w keeps warnings from crowding out errors.
-std::vector<std::string> compiler_and_flags(const std::string& compiler) {
+/// The compiler and its flags, all chosen by the judge. -w keeps warnings from crowding out errors.
+std::vector<std::string> compiler_and_flags() {
   std::vector<std::string> line{compiler};
   for (const std::string& flag : cpu_compile_flags()) line.push_back(flag);
   for (const char* flag : {"-w", "-pipe", "-fmax-errors=5", "-fdiagnostics-color=never",
@@ -40,28 +136,29 @@ std::vector<std::string> compiler_and_flags(const std::string& compiler) {
   return line;
 }
 
-std::vector<std::string> command_line(const std::string& compiler, bool with_prelude) {
+std::vector<std::string> command_line(bool with_prelude) {
   // The artefact goes through a private tmpfs, because a linker cannot write to a pipe.
   std::vector<std::string> line{"/bin/sh", "-c", "\"$@\" >&2 && exec cat /tmp/kernel.so", "sh"};
-  for (std::string& part : compiler_and_flags(compiler)) line.push_back(std::move(part));
+  for (std::string& part : compiler_and_flags()) line.push_back(std::move(part));
   if (with_prelude) line.insert(line.end(), {"-include", prelude_file});
   line.insert(line.end(), {"-o", "/tmp/kernel.so", cpu_source_file});
   for (const std::string& flag : cpu_link_flags()) line.push_back(flag);
   return line;
 }
 
-/// A hash of the compiler's version, of what -march=native means here, and of all that we add.
-Result<std::string> identify_toolchain(const std::string& compiler) {
+/// A hash of the compiler's version, of what -march=native means here, and of all that the judge
+/// adds.
+Result<std::string> identify_toolchain() {
   ChildSpec ask;
   ask.argv = {compiler, "-march=native", "-x", "c++", "-E", "-v", "-"};
   ask.environment = compile_jail().environment;  // a user's variables do not reach the jail
   const auto answer = run_child(ask, Deadline::after(std::chrono::seconds{30}));
   if (!answer || answer->exit_code != 0) {
-    return fail(ErrorCode::unsupported,
-                "compiler " + compiler + ": " + (answer ? answer->err : answer.error().message));
+    return fail(ErrorCode::unsupported, std::string("compiler ") + compiler + ": " +
+                                            (answer ? answer->err : answer.error().message));
   }
   std::string all = answer->err + cpu_header_text + prelude_text;
-  for (const std::string& part : command_line(compiler, true)) all += '\n' + part;
+  for (const std::string& part : command_line(true)) all += '\n' + part;
   return sha256_hex(all);
 }
 
@@ -78,27 +175,40 @@ Compiled inspected(std::string artefact) {
 
 }  // namespace
 
-CpuCompiler::CpuCompiler(CompilerOptions options, CompileCache cache, std::string toolchain_hash)
+bool wants_prelude(const FileSet& files) {
+  return std::any_of(files.begin(), files.end(), [](const auto& file) {
+    const std::string& text = file.second;
+    for (size_t at = text.find("#include <"); at != std::string::npos;
+         at = text.find("#include <", at + 1)) {
+      const std::string name = text.substr(at + 10, text.find('>', at) - at - 10);
+      if (name != "cstdint" && name != "stdint.h" && name != "stddef.h" && name != "cstddef") {
+        return true;
+      }
+    }
+    return false;
+  });
+}
+
+CpuCompiler::CpuCompiler(SandboxOptions options, CompileCache cache, std::string toolchain_hash)
     : options_(std::move(options)),
       cache_(std::move(cache)),
       toolchain_hash_(std::move(toolchain_hash)) {}
 
-Result<CpuCompiler> CpuCompiler::create(CompilerOptions options) {
-  auto toolchain = identify_toolchain(options.compiler);
-  if (!toolchain) return tl::unexpected(std::move(toolchain.error()));
-  auto cache = CompileCache::open(options.cache_dir, options.cache_bytes);
-  if (!cache) return tl::unexpected(std::move(cache.error()));
-  CpuCompiler made{std::move(options), std::move(*cache), std::move(*toolchain)};
-  made.ready_prelude();
+Result<CpuCompiler> CpuCompiler::create(SandboxOptions options) {
+  TRY(auto toolchain, identify_toolchain());
+  TRY(auto cache,
+      CompileCache::open(options.compiled_folder(), options.settings.compile_cache_bytes));
+  CpuCompiler made{std::move(options), std::move(cache), std::move(toolchain)};
+  made.make_prelude_ready();
   return made;
 }
 
-void CpuCompiler::ready_prelude() {
-  auto path = sandbox::ready_prelude({.folder = options_.cache_dir + "-prelude",
-                                      .toolchain_hash = toolchain_hash_,
-                                      .command = compiler_and_flags(options_.compiler),
-                                      .cores = options_.cores},
-                                     Deadline::after(std::chrono::seconds{60}));
+void CpuCompiler::make_prelude_ready() {
+  auto path = prelude_for({.folder = options_.compiled_folder() + "-prelude",
+                           .toolchain_hash = toolchain_hash_,
+                           .command = compiler_and_flags(),
+                           .cores = options_.cores},
+                          Deadline::after(std::chrono::seconds{60}));
   if (path) {
     prelude_ = std::move(*path);
   } else {
@@ -109,40 +219,43 @@ void CpuCompiler::ready_prelude() {
 
 JailSpec CpuCompiler::jail_for(const FileSet& files) const {
   JailSpec spec = compile_jail();
-  spec.limits = options_.limits;
   const bool with_prelude = !prelude_.empty() && wants_prelude(files);
-  spec.argv = command_line(options_.compiler, with_prelude);
+  spec.argv = command_line(with_prelude);
   if (with_prelude) add_prelude(spec, prelude_);
   spec.directory = "/src";
   spec.cores = options_.cores;
-  spec.limits.output_bytes = options_.limits.file_bytes;  // the artefact comes on standard output
+  spec.limits = {.memory_bytes = 1ULL << 30U,
+                 .processes = static_cast<uint32_t>(options_.settings.compile_tasks),
+                 .file_bytes = most_object_bytes,
+                 .output_bytes = most_object_bytes,  // the artefact comes on standard output
+                 .cgroup_required = options_.settings.require_cgroups};
   for (const auto& [name, content] : files) spec.files["/src/" + name] = content;
   spec.files[std::string("/include/") + cpu_header_file] = cpu_header_text;
   return spec;
 }
 
-Compiled CpuCompiler::judged(JailExit exit) const {
+Compiled CpuCompiler::result_of(JailExit exit) const {
   if (exit.exit_code != 0) {
-    if (auto large = too_large_a_file(exit, options_.limits.file_bytes)) return std::move(*large);
-    exit.err.resize(std::min<size_t>(exit.err.size(), options_.message_bytes));
+    if (auto large = too_large_a_file(exit, most_object_bytes)) return std::move(*large);
+    exit.err.resize(std::min<size_t>(exit.err.size(), options_.settings.message_bytes));
     return failed_compiling(VerdictClass::compile_error, summarise_errors(exit.err));
   }
   if (!exit.output_cut) return inspected(std::move(exit.out));
   return failed_compiling(
       VerdictClass::compile_error,
-      "the shared object exceeds " + std::to_string(options_.limits.file_bytes) + " bytes");
+      "the shared object exceeds " + std::to_string(most_object_bytes) + " bytes");
 }
 
 Result<Compiled> CpuCompiler::compile_fresh(const FileSet& files, Deadline deadline) {
   // The folder is shared, so a user may have emptied it.
-  if (!prelude_.empty() && !std::filesystem::exists(prelude_)) ready_prelude();
-  return run_compiler(jail_for(files), options_.timeout, deadline,
-                      [this](JailExit exit) { return judged(std::move(exit)); });
+  if (!prelude_.empty() && !std::filesystem::exists(prelude_)) make_prelude_ready();
+  return run_compiler(jail_for(files), options_.settings.compile_timeout, deadline,
+                      [this](JailExit exit) { return result_of(std::move(exit)); });
 }
 
 Result<Compiled> CpuCompiler::compile(const FileSet& submitted, Deadline deadline) {
   const FileSet files = visible_to_compiler(submitted);
-  if (auto unfit = unfit_sources(files, cpu_source_file, options_.source_bytes)) {
+  if (auto unfit = unfit_sources(files, cpu_source_file, options_.settings.source_bytes)) {
     return std::move(*unfit);
   }
   const std::string key = sha256_hex(toolchain_hash_ + content_of(files));

@@ -1,41 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contract `cpu`: C++ compiled by g++, called by our runner in a jail.
 #include "sandbox/contract/cpu/cpu_contract.hpp"
 
-#include "sandbox/contract/buffer_lines.hpp"
 #include "sandbox/contract/contract.hpp"
 #include "sandbox/contract/cpu/cpu_compiler.hpp"
-#include "sandbox/contract/cpu/cpu_contestant.hpp"
-#include "sandbox/judge/phase_clock.hpp"
+#include "sandbox/contract/cpu/cpu_runner.hpp"
+#include "sandbox/judge/evaluation.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
 
-CompilerOptions compiler_options(const EvaluatorOptions& options) {
-  CompilerOptions compile{.cache_dir = options.cache_folder + "/compiled",
-                          .cache_bytes = options.compile_cache_bytes,
-                          .source_bytes = options.source_bytes,
-                          .message_bytes = options.message_bytes,
-                          .timeout = options.compile_timeout,
-                          .cores = options.compile_cores};
-  compile.limits.processes = options.compile_tasks;
-  compile.limits.cgroup_required = options.require_cgroups;
-  return compile;
-}
-
 class CpuCandidate final : public Candidate {
  public:
-  CpuCandidate(const EvaluatorOptions& options, std::shared_ptr<const std::string> artefact)
+  CpuCandidate(const SandboxOptions& options, std::shared_ptr<const std::string> artefact)
       : options_(options), artefact_(std::move(artefact)) {}
 
   OrFailure<Contestant> start(const CandidatePlace& place, Deadline deadline) override {
-    const CpuContestantSpec spec{.runner = options_.runner,
-                                 .artefact = *artefact_,
-                                 .dims = place.bench.signature().dims,
-                                 .memory = place.bench.candidate_memory(),
-                                 .core = options_.core,
-                                 .limits = {.memory_bytes = options_.candidate_memory_bytes,
-                                            .cgroup_required = options_.require_cgroups}};
+    const SandboxSettings& settings = options_.settings;
+    const CpuContestantSpec spec{
+        .runner = options_.program,
+        .artefact = *artefact_,
+        .dims = place.bench.signature().dims,
+        .memory = place.bench.candidate_memory(),
+        .core = options_.core,
+        .limits = {.memory_bytes = static_cast<uint64_t>(settings.candidate_memory_bytes),
+                   .cgroup_required = settings.require_cgroups}};
     return start_cpu_contestant(spec, deadline);
   }
 
@@ -46,24 +34,23 @@ class CpuCandidate final : public Candidate {
   }
 
  private:
-  const EvaluatorOptions& options_;
+  const SandboxOptions& options_;
   std::shared_ptr<const std::string> artefact_;
 };
 
 class CpuContract final : public Contract {
  public:
-  CpuContract(const EvaluatorOptions& options, CpuCompiler compiler)
+  CpuContract(const SandboxOptions& options, CpuCompiler compiler)
       : options_(options), compiler_(std::move(compiler)) {}
 
   OrFailure<Build> build(const BuildContext& context, Deadline deadline) override {
     Build build;
-    auto compiled = compile(context, build, deadline);
-    if (!compiled) return tl::unexpected(std::move(compiled.error()));
-    build.jail = compiled->jail;
-    if (compiled->failure) {
-      build.candidate = tl::unexpected(std::move(*compiled));
+    TRY(auto compiled, compile(context, build, deadline));
+    build.jail = compiled.jail;
+    if (compiled.failure) {
+      build.candidate = tl::unexpected(std::move(compiled));
     } else {
-      auto artefact = std::make_shared<const std::string>(std::move(compiled->artefact));
+      auto artefact = std::make_shared<const std::string>(std::move(compiled.artefact));
       build.candidate = std::make_unique<CpuCandidate>(options_, std::move(artefact));
     }
     return build;
@@ -72,18 +59,17 @@ class CpuContract final : public Contract {
  private:
   Result<Compiled> compile(const BuildContext& context, Build& build, Deadline deadline) {
     const PhaseClock clock(build.phase_ms, "compile");
-    const OwnClock own(&context.own);
+    const CandidateTimer own(&context.own);
     return compiler_.compile(context.request.submission.files, deadline);
   }
 
-  const EvaluatorOptions& options_;
+  const SandboxOptions& options_;
   CpuCompiler compiler_;
 };
 
 Result<std::unique_ptr<Contract>> open_cpu(const ContractSlot& slot) {
-  auto compiler = CpuCompiler::create(compiler_options(slot.options));
-  if (!compiler) return tl::unexpected(std::move(compiler.error()));
-  return std::make_unique<CpuContract>(slot.options, std::move(*compiler));
+  TRY(auto compiler, CpuCompiler::create(slot.options));
+  return std::make_unique<CpuContract>(slot.options, std::move(compiler));
 }
 
 LibraryBuild library_build() {
@@ -118,5 +104,54 @@ const ContractEntry& cpu_contract() {
                                    .library_build = library_build};
   return entry;
 }
+
+// `simd("notinbranch")` declares the vector variants of glibc's libmvec, so that a loop around the
+// call is vectorised. Functions of the second group compile to instructions, not calls.
+const char* const cpu_header_text = R"header(#ifndef WARPSMITH_H
+#define WARPSMITH_H
+#include <stddef.h>
+#include <stdint.h>
+#ifndef INFINITY
+#define INFINITY (__builtin_inff ())
+#endif
+#ifndef NAN
+#define NAN (__builtin_nanf (""))
+#endif
+#define WARPSMITH_MATH1(name) \
+  float name##f(float) noexcept __attribute__((simd("notinbranch"))); \
+  double name(double) noexcept __attribute__((simd("notinbranch")));
+#define WARPSMITH_MATH2(name) \
+  float name##f(float, float) noexcept __attribute__((simd("notinbranch"))); \
+  double name(double, double) noexcept __attribute__((simd("notinbranch")));
+#define WARPSMITH_PLAIN1(name) \
+  float name##f(float) noexcept; \
+  double name(double) noexcept;
+#define WARPSMITH_PLAIN2(name) \
+  float name##f(float, float) noexcept; \
+  double name(double, double) noexcept;
+extern "C" {
+WARPSMITH_MATH1(acos) WARPSMITH_MATH1(acosh) WARPSMITH_MATH1(asin) WARPSMITH_MATH1(asinh)
+WARPSMITH_MATH1(atan) WARPSMITH_MATH1(atanh) WARPSMITH_MATH1(cbrt) WARPSMITH_MATH1(cos)
+WARPSMITH_MATH1(cosh) WARPSMITH_MATH1(erf) WARPSMITH_MATH1(erfc) WARPSMITH_MATH1(exp)
+WARPSMITH_MATH1(exp2) WARPSMITH_MATH1(exp10) WARPSMITH_MATH1(expm1) WARPSMITH_MATH1(log)
+WARPSMITH_MATH1(log10) WARPSMITH_MATH1(log1p) WARPSMITH_MATH1(log2) WARPSMITH_MATH1(sin)
+WARPSMITH_MATH1(sinh) WARPSMITH_MATH1(tan) WARPSMITH_MATH1(tanh)
+WARPSMITH_MATH2(atan2) WARPSMITH_MATH2(hypot) WARPSMITH_MATH2(pow)
+WARPSMITH_PLAIN1(sqrt) WARPSMITH_PLAIN1(fabs) WARPSMITH_PLAIN1(floor) WARPSMITH_PLAIN1(ceil)
+WARPSMITH_PLAIN1(trunc) WARPSMITH_PLAIN1(rint) WARPSMITH_PLAIN1(nearbyint)
+WARPSMITH_PLAIN1(round)
+WARPSMITH_PLAIN2(fmax) WARPSMITH_PLAIN2(fmin) WARPSMITH_PLAIN2(copysign) WARPSMITH_PLAIN2(fmod)
+WARPSMITH_PLAIN2(remainder)
+float fmaf(float, float, float) noexcept;
+double fma(double, double, double) noexcept;
+void* memcpy(void*, const void*, size_t) noexcept;
+void* memset(void*, int, size_t) noexcept;
+}
+#undef WARPSMITH_MATH1
+#undef WARPSMITH_MATH2
+#undef WARPSMITH_PLAIN1
+#undef WARPSMITH_PLAIN2
+#endif
+)header";
 
 }  // namespace warpsmith::sandbox

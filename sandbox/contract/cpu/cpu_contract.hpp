@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contract `cpu`: C++ with one exported function over raw pointers. We choose the flags.
+// Contract `cpu`: C++ with one exported function over raw pointers, compiled by g++ with fixed
+// flags and called by a trusted runner in a jail.
 #pragma once
 
 #include <string>

@@ -1,50 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
-// The compiler of contract `device`: NVRTC in warm, jailed processes behind a content-addressed
+// The compiler of contract `device`: NVRTC in warm, jailed processes with a content-addressed
 // cache, and nvcc in the compile jail for sources that NVRTC cannot take.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "runtime/clock.hpp"
 #include "runtime/result.hpp"
 #include "sandbox/compile/compiled.hpp"
 #include "sandbox/compile/cuda_toolchain.hpp"
-#include "sandbox/compile/device_architecture.hpp"
 #include "sandbox/compile/nvrtc_pool.hpp"
+#include "sandbox/protocol/options.hpp"
 
 namespace warpsmith::sandbox {
 
+inline constexpr uint64_t most_global_bytes = 64ULL << 20U;  // of __device__ variables
+
 struct CudaCompilerOptions {
-  std::string program;  // warpsmith-sandbox
+  SandboxOptions sandbox;
   CudaToolchain toolchain;
   std::string architecture = default_architecture;
-  std::string cache_dir;
-  uint64_t cache_bytes = 512ULL << 20U;
-  uint64_t source_bytes = 256ULL << 10U;
-  uint64_t message_bytes = 64ULL << 10U;
-  uint64_t global_bytes = 64ULL << 20U;       // of __device__ variables
-  std::chrono::milliseconds timeout{30'000};  // of one compilation
-  std::vector<int> cores;                     // empty: the calling thread's
-  /// While it runs, NVRTC keeps up to 256 MB of precompiled headers in /tmp.
-  JailLimits limits{
-      .memory_bytes = 2ULL << 30U, .file_bytes = 64ULL << 20U, .tmp_bytes = 512ULL << 20U};
-  size_t ready = 1;  // warm workers
 };
 
-/// The flags of every compilation beside the architecture and the folders of headers. Fused
-/// multiply-add stays on, as in torch's own kernels.
+/// The flags of every compilation except the architecture and the folders of headers. Fused
+/// multiply-add is on, as in torch's own kernels.
 std::vector<std::string> cuda_compile_flags();
+
+/// The source with the names that nvcc provides and NVRTC does not (nvcc includes headers of the
+/// host's C library by itself), and with small standard headers: <cmath>, <cstdint>, <cfloat>,
+/// <climits>, <cstddef>, <cassert>, <cstdio>, <cstdlib>, <cstring> and their C forms. A file of the
+/// source hides one of the same name.
+CudaSource with_implicit_names(CudaSource source);
 
 class CudaCompiler {
  public:
-  /// `unsupported`, with the reason, where the toolchain does not work.
+  /// `unsupported`, with the reason, if the toolchain does not work.
   static Result<CudaCompiler> open(CudaCompilerOptions options, Deadline deadline);
 
-  /// Compiles kernels.cu and the headers beside it to an inspected cubin, or gives the failing
-  /// class with places in the candidate's files. An error is a failure of ours.
+  /// Compiles kernels.cu and the headers next to it to an inspected cubin, or returns the failing
+  /// class with places in the candidate's files. An error is internal.
   Result<Compiled> compile(const FileSet& submitted, Deadline deadline);
 
  private:

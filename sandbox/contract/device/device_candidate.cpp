@@ -49,18 +49,17 @@ bool launches_kernels(const Plan& plan) {
 OrFailed<DeviceCandidate> device_candidate(const Plan& plan, Compiled compiled,
                                            const TaskSignature& signature, PrecisionLane lane) {
   const PlanLimits limits{.lane = lane};
-  auto facts = facts_of(compiled.artefact);
-  if (!facts) return tl::unexpected(std::move(facts.error()));
-  auto bound = bind_variants(plan, signature, limits, match_texts(plan, *facts));
+  TRY(auto facts, facts_of(compiled.artefact));
+  auto bound = bind_variants(plan, signature, limits, match_texts(plan, facts));
   if (!bound) return refused(std::move(bound.error().message));
-  if (auto matched = match_kernels(plan, *bound, *facts, limits); !matched) {
+  if (auto matched = match_kernels(plan, *bound, facts, limits); !matched) {
     return refused(std::move(matched.error().message));
   }
   std::string explanation =
-      explain(signature) + explain(plan, *bound, *facts) + explain_kernels(*bound, *facts);
+      explain(signature) + explain(plan, *bound, facts) + explain_kernels(*bound, facts);
   return DeviceCandidate{.plan = std::move(bound->chosen),
                          .cubin = std::move(compiled.artefact),
-                         .facts = std::move(*facts),
+                         .facts = std::move(facts),
                          .explanation = std::move(explanation)};
 }
 

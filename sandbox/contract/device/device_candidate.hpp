@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contract `device`: turns kernels.cu and plan.toml of a submission into what a launcher carries
-// out. The candidate has no host code.
+// Turns kernels.cu and plan.toml of a submission of contract `device` into what a launcher
+// executes. The candidate has no host code.
 #pragma once
 
 #include <string>
@@ -28,7 +28,7 @@ OrFailed<Plan> device_plan(const FileSet& files);
 bool launches_kernels(const Plan& plan);
 
 /// Binds the plan to the task's extents and matches it with the compiled kernels; `compiled` is
-/// empty where no kernel is launched. `compile_error` with each place that is wrong.
+/// empty if no kernel is launched. `compile_error` with each place that is wrong.
 OrFailed<DeviceCandidate> device_candidate(const Plan& plan, Compiled compiled,
                                            const TaskSignature& signature, PrecisionLane lane);
 

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contract `device`: the plan read, its kernels compiled, both matched, and carried out by our
-// launcher where the slot has a GPU.
-#include "sandbox/contract/contract.hpp"
-
+// Contract `device`: reads the plan, compiles its kernels, matches the two, and lets the launcher
+// execute the plan if the slot has a GPU.
 #include <algorithm>
 
 #include "runtime/log.hpp"
+#include "sandbox/contract/contract.hpp"
 #include "sandbox/contract/device/cuda_compiler.hpp"
 #include "sandbox/contract/device/device_launchers.hpp"
-#include "sandbox/contract/device/implicit_names.hpp"
-#include "sandbox/judge/phase_clock.hpp"
+#include "sandbox/judge/evaluation.hpp"
 #include "sandbox/plan/explain.hpp"
 
 namespace warpsmith::sandbox {
@@ -17,26 +15,10 @@ namespace {
 
 constexpr std::chrono::seconds cuda_start_patience{60};  // the first NVRTC of a loaded machine
 
-CudaCompilerOptions compiler_options(const ContractSlot& slot, CudaToolchain toolchain) {
-  const EvaluatorOptions& options = slot.options;
-  CudaCompilerOptions cuda{.program = options.runner,
-                           .toolchain = std::move(toolchain),
-                           .architecture = slot.architecture,
-                           .cache_dir = options.cache_folder + "/compiled",
-                           .cache_bytes = options.compile_cache_bytes,
-                           .source_bytes = options.source_bytes,
-                           .message_bytes = options.message_bytes,
-                           .timeout = options.compile_timeout,
-                           .cores = options.compile_cores};
-  cuda.limits.processes = options.compile_tasks;
-  cuda.limits.cgroup_required = options.require_cgroups;
-  return cuda;
-}
-
 LauncherOptions launcher_options(const ContractSlot& slot) {
-  LauncherOptions launchers{.program = slot.options.runner, .gpu = *slot.gpu};
+  LauncherOptions launchers{.program = slot.options.program, .gpu = *slot.gpu};
   launchers.core = slot.options.core;
-  launchers.limits.cgroup_required = slot.options.require_cgroups;
+  launchers.limits.cgroup_required = slot.options.settings.require_cgroups;
   return launchers;
 }
 
@@ -49,23 +31,21 @@ class PlannedCandidate final : public Candidate {
     return launchers_->start(bound_, place.bench.candidate_memory(), deadline);
   }
 
-  /// Binds the plan anew; the kernels stay as they were compiled.
+  /// Binds the plan again; the kernels stay as they were compiled.
   OrFailed<std::unique_ptr<Candidate>> for_sizes(const Task& task,
                                                  const TaskSignature& signature) override {
-    const auto plan = device_plan(files_);
-    if (!plan) return tl::unexpected(plan.error());
+    TRY(const auto plan, device_plan(files_));
     Compiled compiled;
     compiled.artefact = bound_.cubin;
-    auto candidate = device_candidate(*plan, std::move(compiled), signature, task.lane);
-    if (!candidate) return tl::unexpected(std::move(candidate.error()));
-    return std::make_unique<PlannedCandidate>(launchers_, files_, std::move(*candidate));
+    TRY(auto candidate, device_candidate(plan, std::move(compiled), signature, task.lane));
+    return std::make_unique<PlannedCandidate>(launchers_, files_, std::move(candidate));
   }
 
   void keep(Contestant contestant, Deadline deadline) override {
     launchers_->keep(std::move(contestant), deadline);
   }
 
-  OrFailure<PartyKernels> record(const CandidatePlace& place, Deadline deadline) override {
+  OrFailure<CallKernels> record(const CandidatePlace& place, Deadline deadline) override {
     return launchers_->record(bound_, place.bench.candidate_memory(), deadline);
   }
 
@@ -84,7 +64,7 @@ class DeviceContract final : public Contract {
   OrFailure<Build> build(const BuildContext& context, Deadline deadline) override {
     const bool runs_here = runs(context.request.want);
     if (launchers_ && runs_here) {
-      if (auto begun = launchers_->begin_warming(); !begun) return tl::unexpected(begun.error());
+      TRY_VOID(launchers_->begin_warming());
     }
     auto built = build_anywhere(context, deadline);
     if (built && !launchers_ && runs_here && built->candidate) {
@@ -95,7 +75,7 @@ class DeviceContract final : public Contract {
 
   OrFailure<void> warm_up(Deadline deadline) override { return launchers_->warm_up(deadline); }
 
-  /// A launcher warms up beside the next submission's compilation, which will report an error.
+  /// A launcher warms up during the next submission's compilation, which will report an error.
   void make_next_ready(std::map<std::string, double>& phase_ms) override {
     const PhaseClock clock(phase_ms, "next");
     launchers_->end_kept();
@@ -105,7 +85,7 @@ class DeviceContract final : public Contract {
  private:
   /// Loads the task last: an answer about sources that do not compile needs no task.
   OrFailure<Build> build_anywhere(const BuildContext& context, Deadline deadline);
-  /// The compiler's answer; empty where the submission holds no kernels and launches none.
+  /// The compiler's answer; empty if the submission contains no kernels and launches none.
   OrFailure<Compiled> compile(const BuildContext& context, const Plan& plan, Deadline deadline);
   OrFailure<CudaCompiler*> ready_compiler(const Progress& tell, Deadline deadline);
 
@@ -120,7 +100,8 @@ OrFailure<CudaCompiler*> DeviceContract::ready_compiler(const Progress& tell, De
   if (!toolchain) return fail("contract device", std::move(toolchain.error()));
   tell("starting the CUDA compiler");
   const Patience patience{Blame::machine, cuda_start_patience, deadline};
-  auto opened = CudaCompiler::open(compiler_options(slot_, std::move(*toolchain)), patience.by);
+  auto opened =
+      CudaCompiler::open({slot_.options, std::move(*toolchain), slot_.architecture}, patience.by);
   if (!opened) return fail("contract device", patience.failure_of(std::move(opened.error())));
   return &compiler_.emplace(std::move(*opened));
 }
@@ -129,10 +110,9 @@ OrFailure<Compiled> DeviceContract::compile(const BuildContext& context, const P
                                             Deadline deadline) {
   const FileSet& files = context.request.submission.files;
   if (!launches_kernels(plan)) return Compiled{};  // kernels.cu, if there is one, has no effect
-  auto ready = ready_compiler(context.tell, deadline);
-  if (!ready) return tl::unexpected(std::move(ready.error()));
-  const OwnClock own(&context.own);
-  return (*ready)->compile(files, deadline);
+  TRY(auto ready, ready_compiler(context.tell, deadline));
+  const CandidateTimer own(&context.own);
+  return ready->compile(files, deadline);
 }
 
 OrFailure<Build> DeviceContract::build_anywhere(const BuildContext& context, Deadline deadline) {
@@ -188,7 +168,7 @@ const ContractEntry& device_contract() {
       .name = "device",
       .files = {plan_file, device_source_file},
       .endings = {".toml", ".cu"},
-      .required_file = "",  // a plan of library steps alone needs no kernels.cu
+      .required_file = "",  // a plan of only library steps needs no kernels.cu
       .solution_files = "solution/kernels.cu and solution/plan.toml",
       .tensors_heading = "What plan.toml may name",
       .tensor_lines = [](const TaskSignature& signature) { return explain(signature); },

@@ -3,11 +3,55 @@
 
 #include <utility>
 
-#include "sandbox/contract/device/device_contestant.hpp"
-#include "sandbox/contract/device/device_recording.hpp"
+#include "runtime/codec.hpp"
+#include "sandbox/launch/launcher_plan.hpp"
+#include "sandbox/profile/profiled_kernel.hpp"
+#include "sandbox/profile/record_file.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
+
+/// Sealed, so that the plan stays as it was checked.
+Result<MemoryFile> packed_plan(const DeviceContestantSpec& spec) {
+  const LauncherPlan plan{spec.plan, spec.layout, spec.input_bytes, spec.output_bytes,
+                          spec.artefact};
+  TRY_VOID(plan.validate());
+  const ByteBuffer bytes = codec::pack(plan);
+  return MemoryFile::sealed_copy("launcher-plan", {bytes.data(), bytes.size()});
+}
+
+constexpr size_t recorded_calls = 6;  // the first is not counted
+
+OrFailure<void> done(const CallResult& call, const char* what) {
+  if (!call.fault) return {};
+  return tl::unexpected(failure_of(*call.fault, what));
+}
+
+/// Loads the plan, makes the recorded calls and collects their records.
+OrFailure<void> run_recorded(Contestant& launcher, Deadline deadline) {
+  TRY_VOID(done(launcher.load(deadline), "loading"));
+  for (size_t call = 0; call < recorded_calls; ++call) {
+    TRY_VOID(done(launcher.call(0, deadline), "a recorded call"));
+  }
+  return done(launcher.collect(deadline), "collecting records");
+}
+
+OrFailure<void> run_counted(Contestant& launcher, Deadline deadline) {
+  return done(launcher.count(Deadline::after(deadline.left() / 2)), "counting");
+}
+
+/// Reads what the launcher wrote; `counted` is the result of counting.
+Result<CallKernels> read_call(std::span<const std::byte> memory, const OrFailure<void>& counted) {
+  TRY(const auto records, read_records(memory));
+  TRY(auto folded, fold_calls(records, recorded_calls));
+  CallKernels call{.kernels = std::move(folded)};
+  if (counted) {
+    add_counters(call, read_counters(memory));
+  } else {
+    call.uncounted = counted.error().message;
+  }
+  return call;
+}
 
 /// Refers to both.
 DeviceContestantSpec spec_of(const DeviceCandidate& candidate, const CandidateMemory& memory) {
@@ -22,9 +66,43 @@ DeviceContestantSpec spec_of(const DeviceCandidate& candidate, const CandidateMe
 
 }  // namespace
 
+OrFailure<WarmLauncher> start_device_contestant(LauncherPool& pool,
+                                                const DeviceContestantSpec& spec,
+                                                Deadline deadline) {
+  TRY(auto launcher, pool.take(deadline));
+  return hand_over(std::move(launcher), spec, deadline);
+}
+
+OrFailure<WarmLauncher> hand_over(WarmLauncher launcher, const DeviceContestantSpec& spec,
+                                  Deadline deadline) {
+  TRY(const auto plan, packed_plan(spec));
+  // The launcher is stopped; the message waits in the socket.
+  const auto sent =
+      launcher.socket.send_descriptors({plan.fd(), spec.inputs_fd, spec.outputs_fd}, deadline);
+  if (!sent) return fail("launcher", sent.error());
+  TRY_VOID(launcher.contestant.confine(deadline));
+  TRY_VOID(launcher.contestant.process().observe());
+  return launcher;
+}
+
+OrFailure<CallKernels> record_device_kernels(const LauncherOptions& launchers,
+                                             const DeviceContestantSpec& spec, Deadline deadline) {
+  TRY(const auto memory, MemoryFile::create("kernel-records", record_file_bytes));
+  LauncherOptions recording = launchers;
+  recording.records_fd = memory.fd();
+  recording.calibration_calls = 1;  // nothing is timed here
+  LauncherPool pool{recording};
+  TRY(auto launcher, start_device_contestant(pool, spec, deadline));
+  auto ran = run_recorded(launcher.contestant, deadline);
+  const auto counted = ran ? run_counted(launcher.contestant, deadline) : ran;
+  (void)launcher.contestant.process().kill();  // from here on nothing writes to the memory
+  if (!ran) return tl::unexpected(std::move(ran.error()));
+  return read_call(memory.bytes(), counted);
+}
+
 OrFailure<void> DeviceLaunchers::warm_up(Deadline deadline) {
   if (kept_) return {};
-  if (auto filled = pool_.refill(); !filled) return tl::unexpected(filled.error());
+  TRY_VOID(pool_.refill());
   return pool_.settle(deadline);
 }
 
@@ -32,11 +110,10 @@ OrFailure<Contestant> DeviceLaunchers::start(const DeviceCandidate& candidate,
                                              const CandidateMemory& memory, Deadline deadline) {
   const DeviceContestantSpec spec = spec_of(candidate, memory);
   auto kept = std::exchange(kept_, std::nullopt);
-  auto launcher = kept ? hand_over(std::move(*kept), spec, deadline)
-                       : start_device_contestant(pool_, spec, deadline);
-  if (!launcher) return tl::unexpected(std::move(launcher.error()));
-  socket_.emplace(std::move(launcher->socket));
-  return std::move(launcher->contestant);
+  TRY(auto launcher, kept ? hand_over(std::move(*kept), spec, deadline)
+                          : start_device_contestant(pool_, spec, deadline));
+  socket_.emplace(std::move(launcher.socket));
+  return std::move(launcher.contestant);
 }
 
 void DeviceLaunchers::keep(Contestant contestant, Deadline deadline) {
@@ -52,9 +129,9 @@ void DeviceLaunchers::end_kept() {
   kept_.reset();
 }
 
-OrFailure<PartyKernels> DeviceLaunchers::record(const DeviceCandidate& candidate,
-                                                const CandidateMemory& memory,
-                                                Deadline deadline) const {
+OrFailure<CallKernels> DeviceLaunchers::record(const DeviceCandidate& candidate,
+                                               const CandidateMemory& memory,
+                                               Deadline deadline) const {
   return record_device_kernels(pool_.options(), spec_of(candidate, memory), deadline);
 }
 

@@ -1,62 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contract `host`: the submission's Python, and the extension that it may bring, in a process of
-// its own that is shown a stage.
-#include "sandbox/contract/contract.hpp"
-
+// Contract `host`: the submission's Python, and the extension that it may bring, in a separate
+// process that sees only a stage.
 #include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
 
+#include "runtime/clock.hpp"
 #include "runtime/log.hpp"
 #include "runtime/task_options.hpp"
+#include "sandbox/compile/compiled.hpp"
 #include "sandbox/compile/cuda_toolchain.hpp"
-#include "sandbox/contract/buffer_lines.hpp"
-#include "sandbox/contract/host/host_commands.hpp"
+#include "sandbox/contract/contract.hpp"
 #include "sandbox/contract/host/host_compiler.hpp"
-#include "sandbox/contract/host/host_hints.hpp"
 #include "sandbox/contract/host/host_review.hpp"
-#include "sandbox/contract/host/host_runners.hpp"
-#include "sandbox/contract/host/python_syntax.hpp"
-#include "sandbox/judge/phase_clock.hpp"
+#include "sandbox/contract/host/host_runner.hpp"
+#include "sandbox/jail/presets.hpp"
+#include "sandbox/judge/evaluation.hpp"
 #include "sandbox/profile/record_file.hpp"
 #include "sandbox/reference/ragged.hpp"
+#include "sandbox/reference/worker.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
 
-// torch's headers take 10 to 20 s a file, and the option is for one file without them.
-constexpr int slower_to_compile = 9;
+constexpr std::chrono::seconds parse_timeout{20};
 
-constexpr std::chrono::seconds recording_patience{30};  // for each step; the import is one
-
-HostCompilerOptions compiler_options(const ContractSlot& slot, HostToolchain toolchain) {
-  const EvaluatorOptions& options = slot.options;
-  HostCompilerOptions host{.toolchain = std::move(toolchain),
-                           .worker_folder = options.worker_folder,
-                           .architecture = slot.architecture,
-                           .cache_dir = options.cache_folder + "/compiled",
-                           .cache_bytes = options.compile_cache_bytes,
-                           .message_bytes = options.message_bytes,
-                           .timeout = slower_to_compile * options.compile_timeout,
-                           .cores = options.compile_cores};
-  host.limits.cgroup_required = options.require_cgroups;
-  return host;
+Result<JailSpec> syntax_jail(const FileSet& modules, const SandboxOptions& options) {
+  TRY(auto spec, worker_jail(options.python));
+  spec.argv.insert(spec.argv.end(), {"-I", "-S", "-B", "/worker/host_syntax.py"});
+  spec.read_only.push_back({worker_folder(), "/worker"});
+  spec.files["/modules.json"] =
+      nlohmann::json(modules).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  spec.cores = options.cores;
+  spec.limits = JailLimits{.cgroup_required = options.settings.require_cgroups};
+  return spec;
 }
 
-PythonSyntaxOptions syntax_options(const EvaluatorOptions& options) {
-  return {.python = options.python,
-          .worker_folder = options.worker_folder,
-          .message_bytes = options.message_bytes,
-          .cores = options.compile_cores,
-          .cgroup_required = options.require_cgroups};
+/// Parses the Python files in a jail, so that syntax errors are reported before anything of the
+/// submission runs. Empty, or a failure of class `compile_error` that names file and line:
+/// "SyntaxError: invalid syntax (model_new.py, line 1)". An error is internal.
+Result<Compiled> parse_python(const FileSet& modules, const SandboxOptions& options,
+                              Deadline deadline) {
+  TRY(const auto jail, syntax_jail(modules, options));
+  return run_compiler(jail, parse_timeout, deadline, [&](const JailExit& exit) {
+    if (exit.exit_code == 0) return Compiled{};
+    std::string why = exit.err.substr(0, options.settings.message_bytes);
+    while (why.ends_with('\n')) why.pop_back();
+    return failed_compiling(VerdictClass::compile_error, why.empty() ? "the parser crashed" : why);
+  });
 }
 
-HostRunnerOptions runner_options(const ContractSlot& slot) {
-  HostRunnerOptions wanted{.python = slot.options.python,
-                           .folder = slot.options.worker_folder,
-                           .core = slot.options.core,
-                           .cgroup_required = slot.options.require_cgroups};
-  if (slot.gpu != nullptr) wanted.gpu = *slot.gpu;
-  return wanted;
-}
+constexpr std::chrono::seconds recording_timeout{30};  // for each step; the import is one
 
 /// What one submission's candidates share.
 struct HostBuild {
@@ -67,7 +64,7 @@ struct HostBuild {
 
 class HostCandidate final : public Candidate {
  public:
-  HostCandidate(HostRunners& runners, OwnTime& own, std::shared_ptr<const HostBuild> build,
+  HostCandidate(HostRunners& runners, CandidateTime& own, std::shared_ptr<const HostBuild> build,
                 Task task)
       : runners_(runners), own_(own), build_(std::move(build)), task_(std::move(task)) {}
 
@@ -86,24 +83,22 @@ class HostCandidate final : public Candidate {
   }
 
   bool reviews_kernels() const override { return build_->custom_kernels_only; }
-  void review_kernels(const PartyKernels& kernels, Verdict& verdict) const override {
+  void review_kernels(const CallKernels& kernels, Verdict& verdict) const override {
     forbid_library_kernels(kernels, verdict);
   }
 
   /// The recorded process writes its records itself.
-  OrFailure<PartyKernels> record(const CandidatePlace& place, Deadline deadline) override {
-    const auto memory = MemoryFile::create("kernel-records", record_file_bytes);
-    if (!memory) return tl::unexpected(memory.error());
-    auto candidate = start_recording(place, memory->fd(), deadline);
-    if (!candidate) return tl::unexpected(std::move(candidate.error()));
-    const OwnClock running(&own_);
-    const auto patience = [&] { return Patience{Blame::candidate, recording_patience, deadline}; };
-    CallResult last = candidate->load(patience());
-    if (!last.fault) last = candidate->call(0, patience());
-    if (!last.fault) last = candidate->collect(patience());
-    (void)candidate->process().kill();  // from here on nothing writes to the memory
+  OrFailure<CallKernels> record(const CandidatePlace& place, Deadline deadline) override {
+    TRY(const auto memory, MemoryFile::create("kernel-records", record_file_bytes));
+    TRY(auto candidate, start_recording(place, memory.fd(), deadline));
+    const CandidateTimer running(&own_);
+    const auto patience = [&] { return Patience{Blame::candidate, recording_timeout, deadline}; };
+    CallResult last = candidate.load(patience());
+    if (!last.fault) last = candidate.call(0, patience());
+    if (!last.fault) last = candidate.collect(patience());
+    (void)candidate.process().kill();  // from here on nothing writes to the memory
     if (last.fault) return tl::unexpected(failure_of(*last.fault, "recording"));
-    const auto text = read_text(memory->bytes());
+    const auto text = read_text(memory.bytes());
     auto kernels = text ? parse_reported_kernels(*text) : tl::unexpected(text.error());
     if (kernels) return std::move(*kernels);
     // The candidate can write to this memory, so unreadable records are its fault.
@@ -114,31 +109,30 @@ class HostCandidate final : public Candidate {
  private:
   OrFailure<Contestant> start_recording(const CandidatePlace& place, int records_fd,
                                         Deadline deadline) {
-    auto runner = runners_.take(deadline);
-    if (!runner) return tl::unexpected(std::move(runner.error()));
+    TRY(auto runner, runners_.take(deadline));
     const HostContestantSpec spec{.submission = build_->submission,
                                   .artefact = build_->artefact,
                                   .task = task_,
                                   .signature = place.bench.signature(),
                                   .stage = *place.stage,
                                   .records_fd = records_fd};
-    return std::move(*runner).enter(spec, deadline);
+    return std::move(runner).enter(spec, deadline);
   }
 
   HostRunners& runners_;
-  OwnTime& own_;
+  CandidateTime& own_;
   std::shared_ptr<const HostBuild> build_;
   Task task_;
 };
 
 class HostContract final : public Contract {
  public:
-  explicit HostContract(const ContractSlot& slot) : slot_(slot), runners_(runner_options(slot)) {}
+  explicit HostContract(const ContractSlot& slot) : slot_(slot), runners_(slot) {}
 
   OrFailure<Build> build(const BuildContext& context, Deadline deadline) override;
 
   OrFailure<void> warm_up(Deadline deadline) override { return runners_.warm_up(deadline); }
-  void rest(Deadline deadline) override { runners_.rest(deadline); }
+  void wait_idle(Deadline deadline) override { runners_.wait_idle(deadline); }
   /// The process warms up while the caller is busy; the next candidate will report an error.
   void make_next_ready(std::map<std::string, double>& /*phase_ms*/) override {
     if (auto next = runners_.begin_warming(); !next) log::warn(next.error().message);
@@ -158,7 +152,7 @@ Result<HostCompiler*> HostContract::ready_compiler() {
   if (compiler_) return &*compiler_;
   auto toolchain = find_host_toolchain(slot_.options.python, built_with_toolkit());
   if (!toolchain) return fail("contract host", std::move(toolchain.error()));
-  auto opened = HostCompiler::open(compiler_options(slot_, std::move(*toolchain)));
+  auto opened = HostCompiler::open({slot_.options, std::move(*toolchain), slot_.architecture});
   if (!opened) return fail("contract host", std::move(opened.error()));
   return &compiler_.emplace(std::move(*opened));
 }
@@ -167,14 +161,13 @@ Result<Compiled> HostContract::compile(const HostSubmission& submission, const T
                                        const BuildContext& context, Deadline deadline) {
   Result<Compiled> parsed;
   {
-    const OwnClock parsing(&context.own);
-    parsed = parse_python(submission.modules, syntax_options(slot_.options), deadline);
+    const CandidateTimer parsing(&context.own);
+    parsed = parse_python(submission.modules, slot_.options, deadline);
   }
   if (!parsed || parsed->failure || submission.artefact == HostArtefact::none) return parsed;
-  auto ready = ready_compiler();
-  if (!ready) return tl::unexpected(std::move(ready.error()));
-  const OwnClock compiling(&context.own);
-  return (*ready)->compile(submission, task.code, deadline);
+  TRY(auto ready, ready_compiler());
+  const CandidateTimer compiling(&context.own);
+  return ready->compile(submission, task.code, deadline);
 }
 
 OrFailure<Build> HostContract::build(const BuildContext& context, Deadline deadline) {
@@ -182,10 +175,11 @@ OrFailure<Build> HostContract::build(const BuildContext& context, Deadline deadl
   const auto options = read_task_options(task.code);
   if (!options) return tl::unexpected(named(refusal(options.error().message), task));
   if (runs(context.request.want)) {  // it imports torch while the extension compiles
-    if (auto begun = runners_.begin_warming(); !begun) return tl::unexpected(begun.error());
+    TRY_VOID(runners_.begin_warming());
   }
   Build build;
-  auto submission = host_submission(context.request.submission.files, slot_.options.source_bytes);
+  auto submission =
+      host_submission(context.request.submission.files, slot_.options.settings.source_bytes);
   if (!submission) {
     build.candidate = tl::unexpected(std::move(submission.error()));
     return build;

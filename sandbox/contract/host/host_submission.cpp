@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "sandbox/compile/utf8.hpp"
+#include "sandbox/compile/diagnostics.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -45,7 +45,7 @@ bool is_compiled(std::string_view name) {
   return name.ends_with(".cu") || name.ends_with("_binding.cpp");
 }
 
-/// Why the content is no text; empty if it is text.
+/// Why the content is not text; empty if it is.
 std::string not_text(std::string_view content) {
   for (size_t at = 0, bytes = 0; at < content.size(); at += bytes) {
     if (content[at] == '\0') return "byte " + std::to_string(at) + " is zero";
@@ -98,11 +98,6 @@ bool asks_torch_to_build(const FileSet& modules) {
 }
 
 }  // namespace
-
-std::string_view to_string(HostArtefact kind) noexcept {
-  constexpr std::array<std::string_view, 3> names{"none", "extension", "inline"};
-  return names[static_cast<size_t>(kind)];
-}
 
 OrFailed<HostSubmission> host_submission(const FileSet& files, uint64_t most_bytes) {
   const auto refused = [](std::string text) {

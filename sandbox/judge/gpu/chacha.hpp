@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "sandbox/judge/host_device.hpp"
+#include "sandbox/judge/element_types.hpp"
 
 namespace warpsmith::sandbox {
 

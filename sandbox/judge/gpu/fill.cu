@@ -74,7 +74,7 @@ extern "C" __global__ void __launch_bounds__(256) warpsmith_fill_dense(FillOrder
   fill<Distribution::dense>(order);
 }
 
-/// One thread per row, with a block of its own.
+/// One thread per row, with its own block.
 extern "C" __global__ void warpsmith_place_huge(FillOrder order) {
   const uint64_t row = uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   const uint64_t start = row * order.row;

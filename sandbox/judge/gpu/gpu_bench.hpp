@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bench of a GPU slot: device memory that processes share by descriptor, and our own kernels
-// over it. Needs no headers of the toolkit; in builds without one nothing here can be opened.
+// The bench of a GPU slot: device memory that processes share by descriptor, and the judge's own
+// kernels over it. Needs no headers of the toolkit; in builds without one nothing here can be
+// opened.
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <memory>
+#include <span>
 
 #include "runtime/cuda/driver.hpp"
 #include "sandbox/judge/bench.hpp"
@@ -35,6 +38,20 @@ class GpuVerifier {
   virtual bool computes_right() const = 0;
 };
 
+/// The verifier's self test of a GPU: the contents of an all-zero key must have a sum that was
+/// computed without any device, so that a faulty device cannot pass against itself. Float32 of
+/// distribution `normal`: exercises integer and float arithmetic on every multiprocessor.
+inline constexpr uint64_t self_test_elements = 1ULL << 20U;
+/// Computed on a CPU by the same rules (self_test_test.cpp).
+inline constexpr uint64_t self_test_sum = 0xCA771888EF3C03A0;
+
+/// The sum over the elements, two to a word, dependent on their order.
+inline uint64_t sum_of_self_test(std::span<const uint64_t> words) {
+  uint64_t sum = 0;
+  for (const uint64_t word : words) sum = sum * 0x9E3779B97F4A7C15ULL + word;
+  return sum;
+}
+
 /// One region's memory with the descriptor that other processes map.
 class GpuAllocation;
 
@@ -54,7 +71,7 @@ class GpuBench : public Bench {
  public:
   /// Reuses `memory` if it is large enough but not far too large; no other bench may use it and no
   /// process may map it. Zeroes what contestants can see of it. Leaves `worker_bytes` to the
-  /// reference worker. `capacity` where the task does not fit.
+  /// reference worker. `capacity` if the task does not fit.
   static Result<std::unique_ptr<GpuBench>> create(std::shared_ptr<GpuVerifier> verifier,
                                                   const TaskSignature& signature,
                                                   GpuBenchMemory& memory,

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cassert>
+#include <vector>
 
 #include "runtime/cuda/device_error.hpp"
+#include "sandbox/judge/gpu/kernel_orders.hpp"
 
 namespace warpsmith::cuda {
 extern const unsigned char bench_fill_image[];     // fill.cu
@@ -29,17 +31,16 @@ BenchKernels find_kernels(const cuda::KernelModule& fill, const cuda::KernelModu
           .pattern = upkeep.function("warpsmith_pattern"),
           .check_guards = upkeep.function("warpsmith_check_guards"),
           .hash = upkeep.function("warpsmith_hash"),
-          .profile = upkeep.function("warpsmith_profile")};
+          .profile = upkeep.function("warpsmith_profile"),
+          .gather = upkeep.function("warpsmith_gather")};
 }
 
 Result<cuda::Gpu> facts_of(int gpu) {
-  const auto driver = cuda::Driver::load();
-  if (!driver) return tl::unexpected(driver.error());
-  auto gpus = driver->gpus();
-  if (!gpus) return tl::unexpected(gpus.error());
-  const auto found = std::find_if(gpus->begin(), gpus->end(),
-                                  [gpu](const cuda::Gpu& g) { return g.index == gpu; });
-  if (found == gpus->end())
+  TRY(const auto driver, cuda::Driver::load());
+  TRY(auto gpus, driver.gpus());
+  const auto found =
+      std::find_if(gpus.begin(), gpus.end(), [gpu](const cuda::Gpu& g) { return g.index == gpu; });
+  if (found == gpus.end())
     return fail(ErrorCode::not_found, "no GPU number " + std::to_string(gpu));
   return *found;
 }
@@ -49,15 +50,44 @@ std::string named(const cuda::Gpu& gpu) {
   return "number " + std::to_string(gpu.index) + ", " + gpu.name + " at " + gpu.bus_address;
 }
 
+constexpr uint64_t copied_bytes = 256ULL << 20U;  // larger than any cache
+constexpr uint64_t cached_bytes = 8ULL << 20U;    // fits the cache of every supported device
+constexpr int repeats = 16;
+
+/// The rate of `work`, which moves `bytes`: the best of a few tries, in 10^9 bytes per second.
+template <class Work>
+double best_rate(const GpuDevice& device, CUstream stream, double bytes, Work work) {
+  const cuda::Api& api = device.context().api();
+  const cuda::Event start = cuda::make_event(api), end = cuda::make_event(api);
+  double best = 0;
+  for (int i = 0; i < 5; ++i) {
+    cuda::check(api, api.cuEventRecord(start.get(), stream), "cuEventRecord");
+    for (int k = 0; k < repeats; ++k) work();
+    cuda::check(api, api.cuEventRecord(end.get(), stream), "cuEventRecord");
+    cuda::check(api, api.cuEventSynchronize(end.get()), "cuEventSynchronize");
+    float ms = 0;
+    cuda::check(api, api.cuEventElapsedTime(&ms, start.get(), end.get()), "cuEventElapsedTime");
+    best = std::max(best, repeats * bytes / std::max<double>(ms, 1e-3) / 1e6);
+  }
+  return best;
+}
+
+/// The nominal rate; a fused multiply-add counts as two.
+double nominal_gflops(const GpuDevice& device) {
+  const cuda::Gpu& facts = device.facts();
+  const bool narrow = facts.capability_major == 8 && facts.capability_minor == 0;
+  const double lanes = narrow ? 64 : 128;  // of float32 per multiprocessor
+  const double khz = device.context().attribute(CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
+  return 2 * lanes * facts.multiprocessors * khz / 1e6;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<GpuVerifier>> GpuVerifier::open(int gpu) {
-  auto facts = facts_of(gpu);
-  if (!facts) return tl::unexpected(std::move(facts.error()));
-  auto context = cuda::Context::open(gpu);
-  if (!context) return tl::unexpected(std::move(context.error()));
+  TRY(auto facts, facts_of(gpu));
+  TRY(auto context, cuda::Context::open(gpu));
   try {
-    auto device = std::make_shared<GpuDevice>(std::move(*context), std::move(*facts));
+    auto device = std::make_shared<GpuDevice>(std::move(context), std::move(facts));
     if (!device->computes_right()) {
       return fail(ErrorCode::infrastructure, "the GPU computes wrongly: " + named(device->facts()));
     }
@@ -131,6 +161,27 @@ void GpuDevice::synchronize() const {
 CUdeviceptr GpuDevice::zeroed_answer() const {
   set_bytes(answer_.address(), 0, answer_bytes);
   return answer_.address();
+}
+
+MachineLimits GpuDevice::measure_limits() const {
+  const cuda::DeviceMemory from{api(), copied_bytes}, to{api(), copied_bytes};
+  const auto copied = [&] { copy(to.address(), from.address(), copied_bytes); };
+  const auto written = [&] { set_bytes(to.address(), 0, cached_bytes); };
+  return {.cache_gbytes_per_s = best_rate(*this, stream_.get(), cached_bytes, written),
+          .memory_gbytes_per_s = best_rate(*this, stream_.get(), 2.0 * copied_bytes, copied),
+          .gflops_per_s = nominal_gflops(*this)};
+}
+
+bool GpuDevice::computes_right() const {
+  constexpr uint64_t bytes = self_test_elements * sizeof(float);
+  const cuda::DeviceMemory values{api(), bytes};
+  const FillOrder order{.distribution = Distribution::normal,
+                        .count = self_test_elements,
+                        .out = device_pointer<void>(values.address())};
+  launch(kernels_.fill.front(), self_test_elements / tile_elements * 32, order);
+  std::vector<uint64_t> words(bytes / sizeof(uint64_t));
+  download(words.data(), values.address(), bytes);
+  return sum_of_self_test(words) == self_test_sum;
 }
 
 }  // namespace warpsmith::sandbox

@@ -6,7 +6,6 @@
 #include <bit>
 
 #include "runtime/cuda/context.hpp"
-#include "runtime/cuda/virtual_memory.hpp"
 #include "sandbox/judge/gpu/gpu_bench.hpp"
 
 namespace warpsmith::sandbox {
@@ -19,9 +18,9 @@ T* device_pointer(CUdeviceptr address) {
 
 /// The kernels of fill.cu, compare.cu and upkeep.cu.
 struct BenchKernels {
-  std::array<CUfunction, distribution_count> fill{};  // by distribution; `huge` uses `normal`
+  std::array<CUfunction, enum_names<Distribution>.size()> fill{};  // by distribution; `huge` uses `normal`
   CUfunction place_huge, compare_with_reference, compare_with_baseline;
-  CUfunction pattern, check_guards, hash, profile;
+  CUfunction pattern, check_guards, hash, profile, gather;
 };
 
 class GpuDevice final : public GpuVerifier {

@@ -20,16 +20,16 @@ using GpuRegionBytes = std::array<uint64_t, gpu_region_count>;
 GpuRegionBytes gpu_region_bytes(const TaskSignature& signature, const BufferLayout& layout);
 uint64_t total_of(const GpuRegionBytes& bytes);
 
-/// What a task's bench has to live with on a GPU, in bytes.
+/// The memory constraints of a task's bench on a GPU, in bytes.
 struct GpuRoom {
   uint64_t available = 0;  // for the bench and everything below
   uint64_t worker = 0;     // the reference worker's own memory during a session with the task
   uint64_t cache = 0;      // the second-level cache
 };
 
-/// One set is enough where it takes so many times the second-level cache. Several sets rotate only
-/// so that no call finds its inputs cached, and every call is preceded by a sweep of the cache.
-/// Code that gave its lines priority over the sweep's would gain at most this share: 3 %.
+/// One set is enough if it takes so many times the second-level cache. Several sets rotate only so
+/// that no call finds its inputs cached, and every call is preceded by a sweep of the cache. Code
+/// that gave its lines priority over the sweep's would gain at most this share: 3 %.
 inline constexpr uint64_t caches_in_single_set = 32;
 
 /// Three sets, or else two, if bench and worker then take at most half of the memory, because the

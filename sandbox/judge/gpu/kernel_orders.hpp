@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arguments of the bench's kernels: plain records, passed by value, with device addresses.
+// The arguments of the bench's and the stage's kernels: plain records, passed by value, with device
+// addresses.
 #pragma once
 
 #include <cstddef>
@@ -111,6 +112,20 @@ struct ProfileOrder {
   uint64_t count = 0;
   uint64_t block = 64;
   float* out = nullptr;  // one per block
+};
+
+/// One element of an output, as in SamplePosition.
+struct GatherPlace {
+  uint64_t offset = 0;
+  uint64_t bytes = 0;  // 1, 2, 4 or 8
+};
+
+/// Reads elements anywhere in a memory, into 8 bytes each.
+struct GatherOrder {
+  const unsigned char* from = nullptr;
+  const GatherPlace* places = nullptr;
+  uint64_t count = 0;
+  uint64_t* out = nullptr;
 };
 
 }  // namespace warpsmith::sandbox

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels for poison, guard zones, content hashes and profiles.
+// Kernels for poison, guard zones, content hashes, profiles and samples of outputs.
 #include "sandbox/judge/gpu/kernel_orders.hpp"
 
 namespace warpsmith::sandbox {
@@ -87,6 +87,18 @@ extern "C" __global__ void warpsmith_profile(ProfileOrder order) {
     most = raised(most, __shfl_xor_sync(0xFFFFFFFFU, most, step));
   }
   if (threadIdx.x % 32 == 0) order.out[entry] = most;
+}
+
+/// Samples a candidate's outputs while it may still be running.
+extern "C" __global__ void warpsmith_gather(GatherOrder order) {
+  const uint64_t i = thread_number();
+  if (i >= order.count) return;
+  const GatherPlace place = order.places[i];
+  // Volatile: bypasses this multiprocessor's cache to see the latest writes of others.
+  const volatile unsigned char* at = order.from + place.offset;
+  uint64_t value = 0;
+  for (uint64_t b = 0; b < place.bytes; ++b) value |= uint64_t{at[b]} << (8 * b);
+  order.out[i] = value;
 }
 
 }  // namespace warpsmith::sandbox

@@ -85,7 +85,7 @@ def make_ready(task, which):
         return
     try:
         task.baselines[which] = _captured(task) if which == "graphed" else _compiled(task, which)
-        # Exclude what torch.compile leaves behind from later collections.
+        # Exclude what torch.compile leaves from later collections.
         gc.collect()
         gc.freeze()
     finally:

@@ -3,7 +3,7 @@
 import torch
 
 SIZE = 2**26  # elements; a task for a CPU has no more, so there each tensor is one chunk
-TOLERANCE = 1e-4  # times the mean magnitude: how far another order of atomic additions may move a value
+TOLERANCE = 1e-4  # times the mean magnitude: the most that another order of atomic additions may change a value
 
 
 def chunks(*tensors):
@@ -12,7 +12,7 @@ def chunks(*tensors):
 
 
 def dense(value):
-    """Whether the elements lie without gaps or overlaps, in any order of axes."""
+    """Whether the elements are stored without gaps or overlaps, in any order of axes."""
     expected = 1
     for stride, extent in sorted((s, e) for s, e in zip(value.stride(), value.shape) if e != 1):
         if stride != expected:
@@ -22,7 +22,7 @@ def dense(value):
 
 
 def equal(a, b):
-    """Whether two tensors hold equal values; NaN equals NaN."""
+    """Whether two tensors have equal values; NaN equals NaN."""
     return all(torch.equal(x.nan_to_num(), y.nan_to_num()) for x, y in chunks(a, b))
 
 

@@ -27,7 +27,7 @@ class ControlPage(ctypes.Structure):
 
 
 class Answer(NamedTuple):
-    """The answer to one call. `device_ns` is 0 where the device does not measure time."""
+    """The answer to one call. `device_ns` is 0 if the device does not measure time."""
 
     status: int = OK
     device_ns: int = 0

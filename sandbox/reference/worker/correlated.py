@@ -51,12 +51,12 @@ class CorrelatedErrors:
         np.minimum(weights, 1, out=weights)
         alike = np.sqrt(np.mean(weights * weights * (some == others), -1))
         small *= weights
-        lost = np.abs(small.sum(-1)) - 2 * np.sqrt((small * small).sum(-1))  # minus the imbalance that is chance
+        lost = np.abs(small.sum(-1)) - 2 * np.sqrt((small * small).sum(-1))  # minus the imbalance by chance
         count = n * np.minimum(alike + np.maximum(lost, 0) / some.shape[-1], weights.mean(-1))
         return np.where(count > 2 * math.sqrt(n), count, np.float32(0))
 
     def _error(self, terms, total):
-        """`total` holds the sums. Partial sums of mixed signs exceed it by a random walk."""
+        """`total` contains the sums. Partial sums of mixed signs exceed it by a random walk."""
         reach = np.abs(total) + 2 * np.sqrt(np.einsum("...i,...i->...", terms, terms))
         reach = np.nan_to_num(reach, nan=0, posinf=0, neginf=0)  # a sum of infinite terms has no rounding error
         error = np.float32(next(self.signs) * _U) * reach * self._count(terms, reach)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The deviations of perturbed evaluations from the reference, from which the bound's spread is made.
+# The deviations of perturbed evaluations from the reference. The bound's spread is computed from them.
 import torch
 
 import chunks
@@ -13,7 +13,7 @@ LARGEST_SHARE = 0.4
 class Deviations:
     """Mean absolute deviations per element, accumulated in the tensors `sums`.
 
-    For half types, whose bound lies close to honest errors, they are at least a share of the largest deviation.
+    For half types, whose bound is close to honest errors, they are at least a share of the largest deviation.
     """
 
     def __init__(self, sums, reference, narrow):

@@ -18,7 +18,7 @@ _BRIEF = 2_000_000  # nanoseconds; in shorter calls the cost of launches matters
 _MORE_CALLS, _MORE_HIDDEN = 4, 2  # repetitions of a brief call
 _LEAST_HELD, _MOST_HELD = 50_000, 2_000_000  # nanoseconds that the GPU waits until a call is queued
 _CYCLES_OF_NS = 2  # at 2 GHz; at a lower clock rate the hold is longer
-_WHOLE_SHARE = 8  # evaluating a whole task takes about four times its tensors, beside the verifier's memory
+_WHOLE_SHARE = 8  # a whole task's evaluation needs about four times its tensors, plus the verifier's memory
 _KEPT_CACHED = 1 << 30  # bytes that torch may keep cached between sessions
 
 
@@ -32,7 +32,7 @@ class Cpu:
     place = torch.device("cpu")
     memory = "host"
     remote = False
-    whole_bytes = 2**62  # of a task's inputs and outputs, from which it is evaluated in parts where its rows allow it
+    whole_bytes = 2**62  # a task with this many bytes in and out is evaluated in parts if its rows allow it
 
     def facts(self):
         return {"capability": torch.backends.cpu.get_cpu_capability()}
@@ -65,7 +65,7 @@ class Cpu:
         return None
 
     def tidy(self):
-        """Frees memory after work that leaves nothing behind."""
+        """Frees memory after work whose memory is not needed any more."""
 
 
 class _Timed(NamedTuple):
@@ -129,7 +129,7 @@ class Cuda:
     def __init__(self):
         self.place = _usable_gpu()
         self.properties = torch.cuda.get_device_properties(self.place)
-        # False, torch's default: heuristics choose by shape alone. A search would choose by time, and the baseline's
+        # False, torch's default: heuristics choose by shape only. A search would choose by time, and the baseline's
         # bits and times would differ from process to process.
         torch.backends.cudnn.benchmark = False
         self._allow_tf32(False)

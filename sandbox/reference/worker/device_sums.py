@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sums in chosen orders as a GPU's kernels make them: slices are added in place, and terms are never gathered.
+# Sums in chosen orders as a GPU's kernels compute them: slices are added in place, and terms are never gathered.
 import itertools
 from typing import NamedTuple
 
@@ -11,13 +11,13 @@ import orders
 _BLOCK = 64  # of a scan that carries the sums of its blocks
 _LEAF = 32  # terms that a pairwise sum adds one after another
 _LANES = 8
-_WORK = 2**33  # multiplications of an evaluation; of larger products only some rows are made in the order
-_STEPS = 2**13  # additions one after another in an evaluation, each of which takes a launch
+_WORK = 2**33  # multiplications of an evaluation; of larger products only some rows are computed in the order
+_STEPS = 2**13  # additions one after another in an evaluation, each of which needs a launch
 _LEAST_CHAIN = 16
 
 
 class Effort(NamedTuple):
-    """What one ordered evaluation may take, so that its time is bounded for deep networks and huge tensors."""
+    """The limits of one ordered evaluation, so that its time is bounded for deep networks and huge tensors."""
 
     chain: int = op.SHARE  # the most terms that one thread adds; threads share longer sums
     work: int = _WORK  # multiplications of one product
@@ -124,12 +124,12 @@ class DeviceSumsAndProducts(DeviceSums):
         self.way, self.effort = way, effort
 
     def _rows(self, extent, work):
-        """The rows to make in the order, evenly spread, or None for all."""
+        """The rows to compute in the order, evenly spread, or None for all."""
         count = max(1, extent * self.effort.work // max(1, work))
         return None if count >= extent else torch.linspace(0, extent - 1, count).long()
 
     def _product(self, func, args, a, b, bias=None):
-        """(…, m, k) · (…, k, n); rows that are left out hold torch's own result."""
+        """(…, m, k) · (…, k, n); skipped rows contain torch's own result."""
         rows = self._rows(a.shape[-2], a.numel() * b.shape[-1])
         if rows is not None:
             rows = rows.to(a.device)
@@ -140,7 +140,7 @@ class DeviceSumsAndProducts(DeviceSums):
         return made if rows is None else func(*args).index_copy_(-2, rows, made)
 
     def _added(self, a, b):
-        """The product; threads share its terms where they are more than a chain."""
+        """The product; threads share its terms if there are more than a chain."""
         count = a.shape[-1]
         threads = max(1, -(-count // self.effort.chain))
         whole = -(-count // threads)
@@ -153,7 +153,7 @@ class DeviceSumsAndProducts(DeviceSums):
         return self._joined(sums)
 
     def _joined(self, sums):
-        """The sum of the threads' shares, which lie along the first axis."""
+        """The sum of the threads' shares, which are along the first axis."""
         return sums[0] if len(sums) == 1 else _add_terms(self.way, sums.movedim(0, -1), 1, self.effort.chain)
 
     def _op_mm(self, func, args):
@@ -184,7 +184,7 @@ class DeviceSumsAndProducts(DeviceSums):
         return out
 
     def _slab(self, x, weight, out, stride, dilation):
-        """The part of padded images that makes the rows of the middle, and these rows: all where the work allows it."""
+        """The part of padded images that produces the rows of the middle, and these rows: all if the work allows it."""
         extent, work = out.shape[2], x.shape[0] * out[0].numel() * weight[0].numel()
         count = min(extent, max(1, extent * self.effort.work // max(1, work)))
         first = (extent - count) // 2
@@ -194,7 +194,7 @@ class DeviceSumsAndProducts(DeviceSums):
 
 class _Taps:
     """A convolution as a sum over input channels and places of the kernel; `x` is already padded. Threads share the
-    channels where the terms are more than a chain."""
+    channels if there are more terms than a chain."""
 
     def __init__(self, x, weight, extents, stride, dilation, groups, chain):
         threads = self._threads(weight.shape[1], weight[0].numel(), chain)
@@ -225,7 +225,7 @@ class _Taps:
 
 
 def device_orders(effort=None):
-    """Maps names to sums, as `orders.honest_orders` takes them."""
+    """Maps names to sums, as `orders.honest_orders` expects them."""
     effort = effort or effort_for([])
     return {"sequential": DeviceSumsAndProducts(_sequential, 256, _scan_in_turn, effort),
             "pairwise": DeviceSumsAndProducts(_pairwise, 1024, _scan_by_blocks, effort),

@@ -41,7 +41,7 @@ def _evaluation(signature, peaks):
     largest = -(-max((t["elements"] * 4 for t in signature), default=0) // peaks.parts)
     wide = peaks.wide
     if any(t.get("dtype") in ("f16", "bf16") and t["role"] != "output" for t in signature):
-        # Wide evaluations run beside the task's own, and the largest deviations are kept.
+        # Wide evaluations run together with the task's own, and the largest deviations are kept.
         wide += narrow + 2 * largest + _bytes(signature, ("output",), 4)
     # A perturbed evaluation copies what an operator reads, and a rounded one also what it writes; ordered sums copy
     # their terms.

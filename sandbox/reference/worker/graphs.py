@@ -6,7 +6,7 @@ import torch
 
 
 class Graphs:
-    """They share a pool, in which only their outputs are kept apart."""
+    """They share a pool, in which only their outputs are separate."""
 
     def __init__(self):
         self.pool = torch.cuda.graph_pool_handle()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A ModelNew on one buffer set of shared memory: built on `load`, called on `run`, its outputs copied out.
+# A ModelNew on one buffer set of shared memory: it is built on `load` and called on `run`; its outputs are copied.
 #
 # Before it is built, the same calls copy blank outputs, which measures the cost of the copy on our own code.
 import importlib
@@ -22,7 +22,7 @@ from host_extensions import place_artefact
 from signatures import DTYPES
 
 _TORCH = {name: dtype for dtype, name in DTYPES.items()}
-_NO_MEMORY = "can't allocate memory"  # torch's CPU allocator has no exception class of its own
+_NO_MEMORY = "can't allocate memory"  # torch's CPU allocator has no exception class
 _NAMED = 8  # the most tensors that a complaint lists
 _LENGTH = struct.Struct("<Q")  # precedes the text in the memory for records
 
@@ -85,7 +85,7 @@ class Candidate:
         self.arguments = facts.given.filled(leaves)
         self.blank = [torch.zeros_like(o) for o in self.outputs]
         self.model, self.confined = None, False
-        self.records = None  # memory for the records of a call, if wanted
+        self.records = None  # memory for the records of a call, if requested
 
     def stay(self, page, places):
         self.places, self.folder = places, places.folder
@@ -139,7 +139,7 @@ class Candidate:
         named, missing, unlike = _tensors_of(model), [], []
         wanted = [spec for spec in self.signature if spec["role"] == "parameter"]
         for spec, value in zip(wanted, self.parameters):
-            # In the signature, a name that an input has too ends in a number.
+            # In the signature, a name that an input also has ends in a number.
             entry = named.get(spec["name"]) or named.get(re.sub(r"_\d+$", "", spec["name"]))
             if entry is None:
                 missing.append(spec["name"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Lays out the submission's files and what was built from them, where the candidate's Python finds them.
+# Places the submission's files and what was built from them where the candidate's Python finds them.
 import os
 import tarfile
 
@@ -8,7 +8,7 @@ EXTENSIONS = "extensions"  # folder with the results of torch's own loaders
 
 
 def place_files(folder, files, task):
-    """model.py and reference.py hold the task's text, so that model_new.py may import them."""
+    """model.py and reference.py contain the task's text, so that model_new.py may import them."""
     for name, text in {**files, "model.py": task, "reference.py": task}.items():
         path = os.path.join(folder, name)
         os.makedirs(os.path.dirname(path), exist_ok=True)

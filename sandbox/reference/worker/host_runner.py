@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # The process of one candidate of contract `host`: it starts before its candidate is known and serves no other.
 #
-# It receives frames (peer.py) on descriptor 3: `hello`, then `enter` with the submission, the task's text and the
-# shared memory. From then on it answers only the control page (commit.py). It holds no verdict, no clock that counts,
+# It receives frames (frames.py) on descriptor 3: `hello`, then `enter` with the submission, the task's text and the
+# shared memory. From then on it answers only the control page (commit.py). It has no verdict, no clock that counts,
 # no expected value and no seed, so a candidate that tampers with it gains nothing.
+import contextlib
 import gc
 import os
 import platform
@@ -14,9 +15,9 @@ import torch
 import commit
 import host_task
 from device import Cuda, NoDevice, device_named
+from frames import Peer
 from host_candidate import Candidate, Places
 from host_extensions import place_files
-from peer import Peer
 
 FOLDER = "/tmp/candidate"
 FILTER = "/filter.bpf"
@@ -68,9 +69,10 @@ def main():
     torch.set_num_interop_threads(1)
     peer = Peer(3)
     runner = Runner(peer)
-    peer.send(runner.answer(peer.receive()))
-    refused = runner.answer(peer.receive())  # returns only if the session did not begin
-    peer.send(refused)
+    with contextlib.suppress(EOFError):  # the verifier ended
+        peer.send(runner.answer(peer.receive()))
+        refused = runner.answer(peer.receive())  # returns only if the session did not start
+        peer.send(refused)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ def init_arguments(module):
 
 
 def _inputs(module, device):
-    """Only the constants are needed, so tensors take no memory where the task's code allows that."""
+    """Only the constants are needed, so tensors use no memory if the task's code allows that."""
     for place in (torch.device("meta"), device.place):
         try:
             program.seed(1)  # as the reference worker does

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# The reference worker: a jailed process that holds torch and runs tasks, never a candidate.
+# The reference worker: a jailed process with torch that runs tasks, never a candidate.
 #
-# It receives frames (peer.py) on the socket at descriptor 3 and sends one answer for each request:
-# {"ok": true, ...} or {"ok": false, "error": text, "refused": bool}. {..., "passing": true} marks a task refused for
-# lack of memory that its neighbours on the device may free again. {..., "ending": true}: this process ends after the
-# answer.
+# It receives frames (runtime/python/frames.py) on the socket at descriptor 3 and sends one answer for each request:
+# {"ok": true, ...} or {"ok": false, "error": text, "refused": bool}. {..., "passing": true} marks a task that was
+# refused for lack of memory that other processes on the device may free again. {..., "ending": true}: this process
+# ends after the answer.
 import contextlib
 import _thread
 import gc
@@ -21,9 +21,9 @@ import kernel_profile
 import outline
 import signatures
 from device import LANES, Cpu, NoDevice, device_named
+from frames import Peer
 from mutants import lower_precisions
 from orders import honest_orders
-from peer import Peer
 from refusals import DoesNotFit, Refused, words_of
 from session import Session
 from task import Task
@@ -157,10 +157,11 @@ def main():
     gc.freeze()  # excludes what torch's import left from later collections
     peer = Peer(3)
     worker = Worker(peer)
-    while True:
-        peer.send(worker.answer(peer.receive()))
-        if worker.spoiled:
-            os._exit(0)
+    with contextlib.suppress(EOFError):  # the verifier ended
+        while True:
+            peer.send(worker.answer(peer.receive()))
+            if worker.spoiled:
+                os._exit(0)
 
 
 if __name__ == "__main__":

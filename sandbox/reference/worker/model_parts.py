@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What a torch module holds, takes and returns.
+# What a torch module contains, accepts and returns.
 import re
 
 import torch
@@ -25,7 +25,7 @@ def as_outputs(result):
 
 
 class Given:
-    """What get_inputs gives, flat: `leaves` lie in nested lists, tuples and dicts. `names[k]`: the place of leaf k."""
+    """The values of get_inputs, flat: `leaves` of nested lists, tuples and dicts. `names[k]`: the place of leaf k."""
 
     def __init__(self, values, arguments):
         """`arguments`: the names of forward's arguments."""
@@ -80,7 +80,7 @@ def tensors_of(model):
 
 
 def place_all(model, where):
-    """Moves the model to a device, with what its lists, tuples and dicts hold."""
+    """Moves the model to a device, with the contents of its lists, tuples and dicts."""
     model.to(where)
     for tensor in tensors_of(model).values():
         if tensor.is_leaf:

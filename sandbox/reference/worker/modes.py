@@ -17,13 +17,13 @@ AMPLITUDE = 3.0
 # the numbers of terms from which they exceed random errors: for terms of mixed signs, and of one sign. From there on
 # they grow with the number instead of its root. docs/verdicts.md has the margins.
 CUT_OFF_MIXED, CUT_OFF_ALIKE = 512, 1024
-# Half of the relative error of rounding to TF32's ten bits. Where bits are cut off instead, each factor is on average
-# too small by as much, and a product by twice that, in all its elements alike. With these values the bound is about
-# twice the error of honest products, and half of the error of bfloat16 ones; more evaluations keep it from being small
-# by chance.
+# Half of the relative error of rounding to TF32's ten bits. If bits are cut off instead, each factor is on average too
+# small by the same amount, and a product by twice that, equally in all its elements. With these values the bound is
+# about twice the error of honest products, and half of the error of bfloat16 ones; more evaluations keep it from being
+# small by chance.
 TF32 = 2.0**-12
 TF32_SHARE = 4
-# Near a kink, an honest product may lie on the other side although no perturbed one does: its distance is up to
+# Near a kink, an honest product may be on the other side although no perturbed one is: its distance is up to
 # KINK_REACH times theirs. The deviation there is this share of the step to the other side; the bound multiplies it
 # by 8 or more.
 KINK_REACH, KINK_SHARE = 8.0, 0.125
@@ -32,7 +32,7 @@ KINK_REACH, KINK_SHARE = 8.0, 0.125
 FOLD = 2.0
 # For float types: the largest relative error of rounding to them, and the largest absolute one near zero.
 UNITS = {torch.float16: (2.0**-11, 2.0**-25), torch.bfloat16: (2.0**-8, 0.0)}
-# The amplitude of a rounding to a half type, in its units: as far apart as two honest roundings can lie, so that the
+# The amplitude of a rounding to a half type, in its units: the largest distance of two honest roundings, so that the
 # spread covers their growth through an exponential.
 NARROW_AMPLITUDE = 2.0
 # The deviations of a running sum are random walks: neighbours cross zero together, so that few evaluations may all be
@@ -124,7 +124,7 @@ class Perturbed(TorchDispatchMode):
         return read
 
     def _kink_step(self, func, args, kwargs):
-        """What to add where the operator's kink lies within the error of a TF32 product; None if nothing rounds so.
+        """What to add where the operator's kink is within the error of a TF32 product; None if nothing rounds so.
 
         That error is relative to the row, since the terms of a product cancel.
         """
@@ -196,7 +196,7 @@ def any_narrow(inputs, parameters):
 
 
 class Narrow(Perturbed):
-    """Runs a float64 evaluation beside the task's own, perturbed as by rounding to the task's half types.
+    """Runs a float64 evaluation together with the task's own, perturbed as by rounding to the task's half types.
 
     Each tensor has a wide twin. Kernels that keep float32 inside have smaller errors than the roundings to half types;
     what the task itself computes in float32 is perturbed accordingly.
@@ -296,7 +296,7 @@ class Rounded(TorchDispatchMode):
 
 
 class Cut(TorchDispatchMode):
-    """Every sum leaves out terms. `hit` is set if there was a sum."""
+    """Every sum omits terms. `hit` is set if there was a sum."""
 
     def __init__(self, keep):
         super().__init__()
@@ -313,7 +313,7 @@ class Cut(TorchDispatchMode):
 
 
 class Lengths(TorchDispatchMode):
-    """Notes in `found` how many terms each operator adds that adds some."""
+    """Records in `found` how many terms each summing operator adds."""
 
     def __init__(self):
         super().__init__()
@@ -327,7 +327,7 @@ class Lengths(TorchDispatchMode):
 
 
 class Survey(TorchDispatchMode):
-    """Counts operations, finds random operators, which make a task unfit, and notes which tensors are read."""
+    """Counts operations, finds random operators, which make a task unfit, and records which tensors are read."""
 
     def __init__(self):
         super().__init__()

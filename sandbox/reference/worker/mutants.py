@@ -45,7 +45,7 @@ def _first_row(task, inputs, parameters, right):
 
 
 def _tail(task, inputs, parameters, right):
-    """The last element was not computed: it holds its neighbour's value, or another one where the two are equal."""
+    """The last element was not computed: it has its neighbour's value, or another one if the two are equal."""
     if not _has_several(task):
         return None
     outs = [r.contiguous() for r in right()]
@@ -62,7 +62,7 @@ def _rounded(precision):
             return None  # the task already uses this precision
         mode = modes.Rounded(precision)
         outs = task.run_in(mode, inputs, parameters)
-        # The lower precision may hold every value that decides the outputs, for example signs and counts.
+        # The lower precision may represent every value that decides the outputs, for example signs and counts.
         return outs if mode.hit and not all(chunks.equal(a, b) for a, b in zip(outs, right())) else None
 
     return make
@@ -87,9 +87,9 @@ def _without(index, value):
 
 
 def mutants_of(task):
-    """Maps names to functions that return wrong outputs, or None where they do not apply.
+    """Maps names to functions that return wrong outputs, or None if they do not apply.
 
-    `right()` makes the right outputs, which a function may change.
+    `right()` returns the right outputs, which a function may change.
     """
     made = {
         "zeros": _zeros, "constant_mean": _mean, "identity": _identity, "first_row": _first_row,

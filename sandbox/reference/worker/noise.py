@@ -11,7 +11,7 @@ import chunks
 class Noise:
     """Signs times magnitudes in [1/2, 1]: never near zero, so that no single draw makes a deviation vanish.
 
-    `sparing` keeps infinities, which noise of the other sign would turn to NaN. It costs a pass.
+    `sparing` keeps infinities, which noise of the other sign would turn into NaN. It costs a pass.
     """
 
     sparing = False
@@ -58,7 +58,7 @@ def _flat(value):
 
 
 class ChunkedNoise(Noise):
-    """Noise from a bank of bounded size on the device: a large tensor takes it piece by piece."""
+    """Noise from a bank of bounded size on the device: a large tensor uses it piece by piece."""
 
     def __init__(self, elements, place):
         super().__init__(0)

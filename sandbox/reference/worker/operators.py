@@ -14,8 +14,8 @@ MOVES = {
     "empty_strided", "new_empty", "new_zeros", "new_full", "new_ones", "masked_fill", "tril", "triu", "lift_fresh_copy",
     "embedding", "take", "im2col",
 }
-# Operators that torch composes of others, each of which rounds to the task's type unseen by a mode; and one that
-# rejects values outside [0, 1].
+# Operators that torch composes of others, each of which rounds to the task's type without a mode seeing it; and one
+# that rejects values outside [0, 1].
 COMPOSED = {"binary_cross_entropy_with_logits", "binary_cross_entropy"}
 # Bounds that rounding never exceeds: other operators take logarithms of these results or reject values beyond.
 RANGES = {"sigmoid": (0.0, 1.0), "hardsigmoid": (0.0, 1.0), "_softmax": (0.0, 1.0), "tanh": (-1.0, 1.0)}
@@ -155,7 +155,7 @@ def logs_a_sum(func):
 
 
 def folds(func, args, out):
-    """Whether each element of `out` stands for a whole row of the input."""
+    """Whether each element of `out` depends on a whole row of the input."""
     return bool(is_float(out) and reduced_dims(func, args) and out.numel() < args[0].numel())
 
 
@@ -218,7 +218,7 @@ def reduction_length(func, args, out):
 
 
 def sums_terms(func, args):
-    """Whether the operator adds up terms in an order of its own."""
+    """Whether the operator adds up terms in its own order."""
     reduces = not is_pointwise(func) and args and isinstance(args[0], torch.Tensor) and reduced_dims(func, args)
     return is_product(func) or bool(reduces)
 
@@ -269,7 +269,7 @@ def cancelled(func, args):
     name = _formula(func)
     if name in _CANCEL_X:
         return args[0].abs()
-    if name == "_log_softmax" and args[0].numel():  # x - (max + log of the sum), where the first two may be equal
+    if name == "_log_softmax" and args[0].numel():  # x - (max + log of the sum); the first two may be equal
         return args[0].amax(args[1], keepdim=True).abs().expand_as(args[0])
     return torch.ones_like(args[0]) if name in _CANCEL_ONE else None
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A task's signature from shapes alone, for tensors that are too large to create.
+# A task's signature from shapes only, for tensors that are too large to create.
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -54,7 +54,7 @@ class Outline(Task):
 
 
 def size(code):
-    """Bytes of the tensors of a task's signature; 0 where it depends on values."""
+    """Bytes of the tensors of a task's signature; 0 if it depends on values."""
     try:
         return sum(t["elements"] * signatures.BYTES[t["dtype"]] for t in Outline(code).tensors())
     except Refused:
@@ -62,7 +62,7 @@ def size(code):
 
 
 def beyond(code, most):
-    """The signature of a task with more than `most` elements; None for others, and where it depends on values."""
+    """The signature of a task with more than `most` elements; None for others, and if it depends on values."""
     try:
         tensors = Outline(code).tensors()
     except Refused:

@@ -9,7 +9,7 @@ import torch
 
 _NUMBERS = (bool, int, float, complex, np.number, np.bool_, np.ndarray)
 _MOST = 100_000  # values to look at
-_UNNAMED = {"_parameters", "_buffers", "_modules", "__wrapped__"}  # parts that a path leaves out
+_UNNAMED = {"_parameters", "_buffers", "_modules", "__wrapped__"}  # parts that a path omits
 
 
 def _cells(function):
@@ -24,7 +24,7 @@ def _cells(function):
 
 
 def _children(value, module):
-    """Pairs (name, value) that `value` holds; nothing for what libraries define."""
+    """Pairs (name, value) that `value` contains; nothing for what libraries define."""
     if isinstance(value, dict):
         return value.items()
     if isinstance(value, (list, tuple)):
@@ -47,7 +47,7 @@ def globals_of(module):
 
 
 def walk(roots, module):
-    """Pairs (place, value) of everything that `roots` (name to value) hold within the module of this name."""
+    """Pairs (place, value) of everything that `roots` (name to value) contain within the module of this name."""
     queue, seen = list(roots.items()), set()
     for at, (place, value) in enumerate(queue):
         if at == _MOST:

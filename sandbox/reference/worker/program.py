@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A task's text as a module of its own, whose source `inspect` and `torch.jit.script` find, and its random numbers.
+# A task's text as a separate module, whose source `inspect` and `torch.jit.script` find, and its random numbers.
 import io
 import itertools
 import linecache
@@ -23,7 +23,7 @@ def seed(number):
 def read(code):
     """Runs the text. The module and its source are registered until `forget`."""
     module = types.ModuleType(f"task_{next(_numbers)}")
-    # Tasks have a folder each, so that no file of another task or of this process has the same path.
+    # Each task has its own folder, so that no file of another task or of this process has the same path.
     module.__file__ = f"/{module.__name__}/task.py"
     lines = io.StringIO(code, newline=None).readlines()
     linecache.cache[module.__file__] = (len(code), None, lines, module.__file__)
@@ -43,7 +43,7 @@ def forget(name, file):
 
 
 def split_init(init):
-    """The positional and keyword arguments of Model from what get_init_inputs gives."""
+    """The positional and keyword arguments of Model from what get_init_inputs returns."""
     if len(init) == 2 and isinstance(init[0], (list, tuple)) and isinstance(init[1], dict):
         return list(init[0]), init[1]
     return list(init), {}

@@ -24,7 +24,7 @@ def _gru(gates, state, weight, bias, _):
     return (new + torch.sigmoid(keep + keep_h) * (hidden - new),)
 
 
-# A step takes a row's gates from the input, the state, and the hidden state's weight, bias and projection.
+# A step's arguments: a row's gates from the input, the state, and the hidden state's weight, bias and projection.
 _STEPS = {"lstm": _lstm, "gru": _gru, "rnn_tanh": _elman(torch.tanh), "rnn_relu": _elman(torch.relu)}
 _CELLS = {"lstm_cell": "lstm", "gru_cell": "gru"}  # the cells that torch fuses
 
@@ -60,7 +60,7 @@ def _layers(step, x, sizes, states, weights, has_biases, layers, both):
 
 
 def _run_layers(name, args):
-    """Takes the arguments of torch's operator, with padded or packed rows; tasks may not use dropout."""
+    """Accepts the arguments of torch's operator, with padded or packed rows; tasks may not use dropout."""
     packed = isinstance(args[1], torch.Tensor) and not args[1].is_floating_point()
     if packed:
         x, sizes, states, weights, has_biases, layers, _, _, both = args

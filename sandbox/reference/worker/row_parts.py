@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Divides the evaluations of a huge task along the first axis, where no row depends on another: the float64 reference
-# and the perturbed evaluations of a whole take several times the memory of the task's tensors.
+# Divides the evaluations of a huge task along the first axis if no row depends on another: the float64 reference
+# and the perturbed evaluations of a whole task need several times the memory of its tensors.
 import chunks
 from refusals import Refused, place
 
@@ -41,7 +41,7 @@ class RowParts:
 
 
 def parts_of(task, inputs, parameters):
-    """Parts for a task that takes much of its device, if its rows are proven to be independent."""
+    """Parts for a task that uses much of its device, if its rows are proven to be independent."""
     size = sum(t.numel() * t.element_size() for t in (*inputs, *task.outputs))
     extents = {o.shape[0] if o.dim() else 0 for o in task.outputs}
     extent = extents.pop()
@@ -59,7 +59,7 @@ def parts_of(task, inputs, parameters):
 
 
 def _are_alike(task, parts, inputs, parameters, right):
-    """Whether a part of the inputs makes that part of the outputs."""
+    """Whether a part of the inputs produces that part of the outputs."""
     for rows in parts:
         outs = task.run_in(None, parts.cut(inputs, rows), parameters)
         wanted = [r[rows] for r in right]
@@ -93,7 +93,7 @@ def _are_independent(task, parts, inputs, parameters, right):
 
 
 def _mixed(task, parts, inputs, stays, seed):
-    """A draw of its own with the parts of `inputs` that stay; None if the draw does not differ from `inputs`."""
+    """A separate draw with the parts of `inputs` that stay; None if the draw does not differ from `inputs`."""
     drawn = task.draw(seed)
     mixed = [drawn[at] if parts.cuts(value) else value for at, value in zip(task.tensor_at, inputs)]
     for new, old in zip(mixed, inputs):

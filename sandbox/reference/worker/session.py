@@ -22,7 +22,7 @@ _TORCH = {name: dtype for dtype, name in DTYPES.items()}
 # The fields of a call's `set` word: bits 0-11 the buffer set, 12-15 one of these, 16-31 its argument.
 EAGER, COMPILED, COLLECT, REFERENCE, DRAW, MUTANT, FORGET, HONEST, TUNED, GRAPHED = range(10)
 _BASELINES = {COMPILED: "default", TUNED: "tuned"}
-_PADDING = 64  # bytes; each tensor of the result memory begins at a multiple
+_PADDING = 64  # bytes; each tensor of the result memory starts at a multiple
 
 
 def _padded(size):
@@ -49,7 +49,7 @@ class Session:
             for fd, size, writable in zip(fds, self._sizes(request), (False, True, True)):
                 self.memories.append(self.device.open(fd, size, writable))
             self._view_all(request["layout"])
-            # The arguments of calls where the task's own inputs are not contiguous; shared by all sets.
+            # The arguments of calls if the task's own inputs are not contiguous; shared by all sets.
             self.own = [strides and torch.empty_strided(i.shape, strides, dtype=i.dtype, device=i.device)
                         for i, strides in zip(self.inputs[0], task.strides)]
             self.arguments = [task.arguments(self._owned(i)) for i in self.inputs]
@@ -69,7 +69,7 @@ class Session:
         if self.device.remote:
             needed = self.task.private_bytes(self.signature, sets, request.get("graphs", False))
             if why := footprint.complaint(needed, self.device.free(), sets):
-                raise DoesNotFit(f"beside the shared memory {why}")
+                raise DoesNotFit(f"next to the shared memory {why}")
 
     def _sizes(self, request):
         layout = request["layout"]
@@ -184,7 +184,7 @@ class Session:
             target.copy_(out)
 
     def _in_result(self, dtype, counts, offset):
-        """Flat padded views of the result memory from `offset` on, and the offset behind them."""
+        """Flat padded views of the result memory from `offset` on, and the offset after them."""
         views = []
         for count in counts:
             views.append(self.memories[2].view(dtype, [count], count, offset))
@@ -209,7 +209,7 @@ class Session:
         return [view.view(out.shape) for view, out in zip(views, self.task.outputs)]
 
     def _draw(self):
-        """Draws integer and boolean inputs by get_inputs with a seed of their own; then writes the fixed parameters."""
+        """Draws integer and boolean inputs by get_inputs with a separate seed; then writes the fixed parameters."""
         self.draws += 1
         values = self.task.draw((self.seed + self.draws * 0x9E3779B97F4A7C15) % 2**63)
         offset = 0
@@ -219,7 +219,7 @@ class Session:
                 view.copy_(value.reshape(-1))
 
     def _right(self, index):
-        """Outputs that may be changed: copies where forward returns its arguments or its state, or the same twice."""
+        """Outputs that may be changed: copies if forward returns its arguments or its state, or the same twice."""
         outs = self.task.run_in(None, self.inputs[index], self.parameters[index])
         state = model_parts.tensors_of(self.task.model).values()
         held = {storage_of(t) for t in (*self.inputs[index], *self.parameters[index], *state)}
@@ -230,7 +230,7 @@ class Session:
         return outs
 
     def _honest(self, index):
-        """The honest orders; on a GPU with an effort that the first call finds out."""
+        """The honest orders; on a GPU with an effort that the first call determines."""
         if self.honest is None:
             lengths = modes.Lengths()
             next(self.task.evaluations(lengths, self.inputs[index], self.parameters[index]))
@@ -256,7 +256,7 @@ class Session:
             self._release()
 
     def _release(self):
-        """Drops everything that views the shared memory before that is unmapped."""
+        """Drops all views of the shared memory before it is unmapped."""
         self.last = self.graphs = None
         self.inputs = self.parameters = self.outputs = self.arguments = self.own = None
         self.task.release()

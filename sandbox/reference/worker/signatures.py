@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A task's signature: the tensors that a contract carries, and the constants beside them.
+# A task's signature: the tensors that a contract carries, and its constants.
 import math
 import re
 
@@ -19,7 +19,7 @@ MAX_ELEMENTS = 2**26  # of all tensors of a signature together; on a GPU its mem
 
 
 def checked(tensors):
-    """The tensors, unless they hold too many elements."""
+    """The tensors, unless they have too many elements."""
     if sum(t["elements"] for t in tensors) > MAX_ELEMENTS:
         raise Refused(f"the signature holds more than {MAX_ELEMENTS} elements")
     return tensors
@@ -74,7 +74,7 @@ def tensors(task, describe):
 
 
 def constants(task):
-    """Forward's arguments that are no tensors, as an agent reads them."""
+    """Forward's arguments that are not tensors, as an agent reads them."""
     given = [(at, v) for at, v in enumerate(task.sample) if at not in task.tensor_at]
     with place("get_inputs"):
         return [{"name": task.given.names[at], "value": repr(v)[:MAX_CONSTANT]} for at, v in given]

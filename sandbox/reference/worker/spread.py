@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The spread behind a bound: how far rounding in float32 may move each output of a task.
+# The spread that a bound is based on: how far rounding in float32 may move each output of a task.
 import numpy as np
 import torch
 
@@ -42,8 +42,8 @@ def _write(task, inputs, parameters, reference, sums, evaluations):
 
 
 def _share(mode, narrow, tf32):
-    """The factor on the number of evaluations, greater than 1 where they may all be small at one element, or where the
-    bound lies close to honest errors."""
+    """The factor on the number of evaluations, greater than 1 if they may all be small at one element, or if the
+    bound is close to honest errors."""
     if narrow:
         return modes.NARROW_SHARE
     return modes.TF32_SHARE if tf32 else modes.SCAN_SHARE if mode.scanned else 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Runs a task's forward for the first times, and refuses a task that no verdict could be fair to.
+# Runs a task's forward for the first times, and refuses a task that cannot be judged fairly.
 import torch
 
 import chunks
@@ -11,7 +11,7 @@ from signatures import DTYPES
 
 
 def look(task):
-    """Finds the task's outputs (shapes alone), its operations, its peak of memory and what forward itself changes."""
+    """Finds the task's outputs (only shapes), its operations, its peak of memory and what forward itself changes."""
     inputs = [v.clone() if isinstance(v, torch.Tensor) else v for v in task.sample]
     state = model_parts.tensors_of(task.model)
     before = {n: (t._version, t.detach().clone()) for n, t in state.items()}
@@ -62,7 +62,7 @@ def _check_kinds(outs):
 
 
 def _check_runs(task, outs):
-    """Equal inputs must give equal outputs, and other inputs others."""
+    """Equal inputs must produce equal outputs, and other inputs must produce others."""
     same = chunks.nearly_equal if task.device.remote else chunks.equal  # sums by atomic additions are honest
     for i, (a, b) in enumerate(zip(outs, _again(task, lambda: task.sample, outs))):
         if not same(a, b):
@@ -77,7 +77,7 @@ def _check_runs(task, outs):
 
 
 def _other_draw(task):
-    """Other inputs. Numbers among them may depend on the seed; it must decide them alone."""
+    """Other inputs. Numbers among them may depend on the seed; nothing else may decide them."""
     values = task.draw(2)
     first = _numbers(task, task.sample)
     if places.difference(first, _numbers(task, values)) is not None:

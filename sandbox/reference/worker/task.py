@@ -64,7 +64,7 @@ class Task:
         return module
 
     def _made(self, make):
-        """Runs the task's own code: on the device where that works, else moves the result there."""
+        """Runs the task's own code: on the device if that works, else moves the result there."""
         if self.makes_on_device:
             try:
                 with torch.device(self.device.place):
@@ -114,7 +114,7 @@ class Task:
                 module.register_buffer(key, value)
 
     def _inputs(self, seed):
-        """The leaves of what get_inputs gives."""
+        """The leaves of what get_inputs returns."""
         program.seed(seed)
         with place("get_inputs"):
             given = model_parts.Given(self.module.get_inputs(), list(inspect.signature(self.model.forward).parameters))
@@ -124,7 +124,7 @@ class Task:
         return given.leaves
 
     def draw(self, seed):
-        """The leaves of what get_inputs gives, tensors on the device."""
+        """The leaves of what get_inputs returns, tensors on the device."""
         values = self._made(lambda: self._inputs(seed))
         with place("get_inputs"):
             return [v.to(self.device.place) if isinstance(v, torch.Tensor) else v for v in values]
@@ -134,7 +134,7 @@ class Task:
         self.tensor_at = [i for i, v in enumerate(self.sample) if isinstance(v, torch.Tensor)]
 
     def _refuse_the_impossible(self):
-        """Refuses inputs that alone exceed the device before drawing them; sizes take no memory where possible."""
+        """Refuses inputs that by themselves exceed the device before drawing them; sizes use no memory if possible."""
         if not self.device.remote:
             return
         try:
@@ -224,7 +224,7 @@ class Task:
             for _, tensor in named:
                 tensor.data = tensor.data.clone()
 
-    # Runs. `inputs` holds only the tensors of the signature; the constants of get_inputs are inserted.
+    # Runs. `inputs` contains only the tensors of the signature; the constants of get_inputs are inserted.
 
     def arguments(self, inputs):
         args = list(self.sample)

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "runtime/no_log_probs.hpp"
+#include "runtime/policy_version.hpp"
 #include "runtime/run/trajectory_reader.hpp"
 #include "tests/actors/run/run_fixture.hpp"
 #include "tests/support/scripted_endpoint.hpp"
@@ -70,7 +70,7 @@ class BrainTest : public RunFixture {
     return config(keys);
   }
 
-  /// The supervisor's last phase; the end that the brain asked for is in `asked`.
+  /// The supervisor's last phase; the end that the brain requested is in `asked`.
   std::string run_brain(const RunConfig& c) {
     auto session = begin_run(c, "test", "{}");
     if (!session) throw std::runtime_error(session.error().message);
@@ -161,7 +161,7 @@ TEST_F(BrainTest, RecordsWholeTrajectoriesWithTextAndAStream) {
 }
 
 /// 429, a failure, a cut answer and silence in turn, each before the answer.
-TEST_F(BrainTest, OutlastsPassingFailures) {
+TEST_F(BrainTest, SurvivesTransientFailures) {
   const ScriptedEndpoint endpoint{[](const json& r, int nth) {
     if (nth == 0) return ScriptedReply{.status = 429, .headers = {{"Retry-After", "3600"}}};
     if (nth == 1) return ScriptedReply{.status = 500, .body = R"({"error": {"message": "oops"}})"};
@@ -178,7 +178,7 @@ TEST_F(BrainTest, OutlastsPassingFailures) {
   EXPECT_EQ(usage().answers, 2);
   const std::string text = stored("1.jsonl");
   for (const char* why :
-       {"429", "500: oops", "the connection was cut", "too slow: no byte for 3 s"}) {
+       {"429", "500: oops", "the connection was cut", "too slow: no data for 3 s"}) {
     EXPECT_THAT(text, HasSubstr(why));
   }
 }
@@ -194,7 +194,7 @@ TEST_F(BrainTest, AnEndpointThatIsDownEndsTheRunForAResume) {
   EXPECT_GT(summary().open, 0U);
 }
 
-/// The endpoint quotes the key; nothing that is stored or said does.
+/// The endpoint quotes the key; nothing that is stored or shown does.
 TEST_F(BrainTest, AWrongKeyEndsTheRunAndIsNeverShown) {
   const ScriptedEndpoint endpoint{[](const json& /*r*/, int /*nth*/) {
     return ScriptedReply{
@@ -223,7 +223,7 @@ TEST_F(BrainTest, AMissingKeyIsNamedBeforeTheRun) {
   EXPECT_THAT(inputs.error().message, HasSubstr(key_variable));
 }
 
-TEST_F(BrainTest, AKeyTooShortToBeFoundAgainIsRefused) {
+TEST_F(BrainTest, AKeyTooShortToBeRedactedIsRefused) {
   const RunConfig c = brain_config("http://127.0.0.1:1/v1");
   ::setenv(key_variable, "q7w8e9", 1);
   const auto refused = brain_key(c.brain);
@@ -236,7 +236,7 @@ TEST_F(BrainTest, AKeyTooShortToBeFoundAgainIsRefused) {
   EXPECT_TRUE(brain_key(c.brain));
 }
 
-TEST_F(BrainTest, APageInsteadOfAnAnswerIsShown) {
+TEST_F(BrainTest, AnHtmlPageInsteadOfAnAnswerIsQuoted) {
   const ScriptedEndpoint endpoint{[](const json& /*r*/, int /*nth*/) {
     return ScriptedReply{.type = "text/html", .body = "<html>Sign in</html>"};
   }};
@@ -259,7 +259,7 @@ TEST_F(BrainTest, ARefusalDropsOneTrajectory) {
   EXPECT_THAT(drops(), HasSubstr("400: too long"));
 }
 
-TEST_F(BrainTest, ALimitEndsTheRunAndKeepsWhatWasJudged) {
+TEST_F(BrainTest, ALimitEndsTheRunAndKeepsJudgedTrajectories) {
   const ScriptedEndpoint endpoint{[](const json& r, int /*nth*/) { return works(r); }};
   ASSERT_EQ(run_brain(brain_config(endpoint.url(), {"run.trajectories=9", "rollout.concurrent=1",
                                                     "brain.max_requests=3"})),
@@ -293,7 +293,7 @@ TEST_F(BrainTest, AnAnswerThatIsTooLongIsCutAtTheTurnsLimit) {
   EXPECT_THAT(endpoint.requests()[1].dump(), HasSubstr("the turn was cut after"));
 }
 
-TEST_F(BrainTest, AFolderOfSolutionsIsTakenInOrder) {
+TEST_F(BrainTest, AFolderOfSolutionsIsUsedInOrder) {
   const auto put = [&](const char* name, const char* text) {
     const auto place = folder.path() / "solutions" / name;
     std::filesystem::create_directories(place);

@@ -9,7 +9,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(BrainBudgetTest, WithoutLimitsNothingIsSpent) {
+TEST(BrainBudgetTest, WithoutLimitsTheBudgetIsNeverSpent) {
   EXPECT_EQ(spent({}, {1'000'000, 1'000'000, 1'000'000'000, 1'000'000'000, 1e9}), "");
 }
 

@@ -48,7 +48,7 @@ TEST_F(CandidatesTest, AFolderIsOneCandidate) {
   EXPECT_THAT(answer("sum", 1).error().message, HasSubstr("for sample 2 of task sum"));
 }
 
-TEST_F(CandidatesTest, NumberedFoldersComeInOrder) {
+TEST_F(CandidatesTest, NumberedFoldersAreUsedInOrder) {
   put("sum/10/kernel.cpp", "ten");
   put("sum/2/kernel.cpp", "two");
   put("sum/notes.txt", "not a candidate");
@@ -59,7 +59,7 @@ TEST_F(CandidatesTest, NumberedFoldersComeInOrder) {
   EXPECT_EQ(third.error().code, ErrorCode::not_found);
 }
 
-TEST_F(CandidatesTest, RefusesWhatIsNotThereOrNotText) {
+TEST_F(CandidatesTest, RefusesMissingFilesAndBinaryFiles) {
   EXPECT_THAT(answer("sum", 0).error().message, HasSubstr("for task sum"));
   EXPECT_FALSE(answer("../other", 0));
   EXPECT_FALSE(answer("", 0));
@@ -69,7 +69,7 @@ TEST_F(CandidatesTest, RefusesWhatIsNotThereOrNotText) {
   EXPECT_FALSE(answer("empty", 0));
 }
 
-TEST_F(CandidatesTest, TheRunsDatabaseTellsTaskAndSample) {
+TEST_F(CandidatesTest, TheRunsDatabaseDeterminesTaskAndSample) {
   const RunPaths run{folder_.path()};
   {
     auto db = RunDatabase::open(run.database()).value();
@@ -114,7 +114,7 @@ class PlacesTest : public CandidatesTest {
   Task sum_;
 };
 
-TEST_F(PlacesTest, AResumeAsksAgainForWhatWasDropped) {
+TEST_F(PlacesTest, AResumeAsksAgainForDroppedSamples) {
   admit({1, 2, 3});
   drop(1);
   drop(3);
@@ -138,7 +138,7 @@ TEST_F(PlacesTest, WithinOneStartEachTrajectoryHasItsOwnPlace) {
   restart();
   drop(2);
   admit({3});
-  EXPECT_EQ(index(3), 0U) << "2 was under way when the run was resumed";
+  EXPECT_EQ(index(3), 0U) << "2 was in flight when the run was resumed";
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ class ExchangeLogTest : public testing::Test {
   test_support::TemporaryFolder folder_;
 };
 
-TEST_F(ExchangeLogTest, HoldsEveryMessageOnce) {
+TEST_F(ExchangeLogTest, RecordsEveryMessageOnce) {
   ExchangeLog log = open();
   ASSERT_TRUE(log.asked({7, 1}, "url", {{R"({"a": 1})", R"({"a": 2})"}, R"({"model": "m"})"}));
   ASSERT_TRUE(log.failed({7, 1}, 429, "busy", 0.5));
@@ -56,8 +56,8 @@ TEST_F(ExchangeLogTest, ALaterRunAppends) {
   EXPECT_EQ(lines()[1]["first_message"], 0);
 }
 
-/// Its line swallows no later one.
-TEST_F(ExchangeLogTest, ALaterRunGoesOnBehindATornLine) {
+/// The torn line does not swallow a later one.
+TEST_F(ExchangeLogTest, ALaterRunContinuesAfterATornLine) {
   ASSERT_TRUE(open().asked({7, 1}, "url", {{R"({"a": 1})"}, "{}"}));
   std::ofstream(folder_.path() / "brain" / "7.jsonl", std::ios::app) << R"({"at": )";
   ASSERT_TRUE(open().asked({7, 1}, "url", {{R"({"a": 2})"}, "{}"}));
@@ -66,7 +66,7 @@ TEST_F(ExchangeLogTest, ALaterRunGoesOnBehindATornLine) {
   EXPECT_EQ(json::parse(all.substr(last + 1))["messages"], json::array({{{"a", 2}}}));
 }
 
-TEST_F(ExchangeLogTest, NeverHoldsTheKey) {
+TEST_F(ExchangeLogTest, NeverContainsTheKey) {
   const std::string key = "sk-abcdef123456";
   ExchangeLog log = open(key);
   ASSERT_TRUE(log.failed({7, 1}, 401, "Incorrect key " + key + ", twice " + key, 0));

@@ -28,30 +28,34 @@ HttpReply with_fault(HttpFault fault) {
   return reply;
 }
 
-TEST(BrainRetryTest, RepeatsWhatFailsInPassing) {
+TEST(BrainRetryTest, RetriesTransientFailures) {
   for (const int status : {408, 409, 429, 500, 502, 503, 529}) {
-    EXPECT_EQ(assess(with_status(status), endpoint, true).next, Next::again) << status;
+    EXPECT_EQ(assess_reply(with_status(status), endpoint, true).action, ReplyAction::retry)
+        << status;
   }
   for (const auto fault : {HttpFault::unreachable, HttpFault::timed_out, HttpFault::cut}) {
-    EXPECT_EQ(assess(with_fault(fault), endpoint, true).next, Next::again);
+    EXPECT_EQ(assess_reply(with_fault(fault), endpoint, true).action, ReplyAction::retry);
   }
   const HttpReply cut = with_status(200, "data: {\"choi", "text/event-stream");
-  EXPECT_EQ(assess(cut, endpoint, true).next, Next::again);
+  EXPECT_EQ(assess_reply(cut, endpoint, true).action, ReplyAction::retry);
 }
 
-TEST(BrainRetryTest, EndsWhatNoAttemptChanges) {
-  const Assessed key =
-      assess(with_status(401, R"({"error": {"message": "bad key"}})"), endpoint, true);
-  EXPECT_EQ(key.next, Next::end);
+TEST(BrainRetryTest, DoesNotRetryPermanentFailures) {
+  const ReplyAssessment key =
+      assess_reply(with_status(401, R"({"error": {"message": "bad key"}})"), endpoint, true);
+  EXPECT_EQ(key.action, ReplyAction::end_run);
   EXPECT_THAT(key.why,
               HasSubstr("401: bad key; check the key in the variable HOST_KEY (brain.key_env)"));
-  EXPECT_THAT(assess(with_status(403), {"u", "m", ""}, true).why, HasSubstr("no key was sent"));
-  EXPECT_THAT(assess(with_status(404), endpoint, true).why, HasSubstr("brain.model (\"strong\")"));
-  EXPECT_EQ(assess(with_fault(HttpFault::untrusted), endpoint, true).next, Next::end);
+  EXPECT_THAT(assess_reply(with_status(403), {"u", "m", ""}, true).why,
+              HasSubstr("no key was sent"));
+  EXPECT_THAT(assess_reply(with_status(404), endpoint, true).why,
+              HasSubstr("brain.model (\"strong\")"));
+  EXPECT_EQ(assess_reply(with_fault(HttpFault::untrusted), endpoint, true).action,
+            ReplyAction::end_run);
   HttpReply moved = with_status(301);
   moved.location = "http://other/";
-  EXPECT_EQ(assess(moved, endpoint, true).next, Next::end);
-  EXPECT_THAT(assess(moved, endpoint, true).why, HasSubstr("redirects to http://other/"));
+  EXPECT_EQ(assess_reply(moved, endpoint, true).action, ReplyAction::end_run);
+  EXPECT_THAT(assess_reply(moved, endpoint, true).why, HasSubstr("redirects to http://other/"));
 }
 
 /// The first request shows whether the configuration is right.
@@ -59,11 +63,11 @@ TEST(BrainRetryTest, ARefusalEndsTheRunOnlyBeforeTheFirstAnswer) {
   const HttpReply page = with_status(200, "<html>", "text/html");
   for (const HttpReply& reply :
        {with_status(400), with_status(422), page, with_fault(HttpFault::too_long)}) {
-    EXPECT_EQ(assess(reply, endpoint, false).next, Next::end);
-    EXPECT_EQ(assess(reply, endpoint, true).next, Next::skip);
+    EXPECT_EQ(assess_reply(reply, endpoint, false).action, ReplyAction::end_run);
+    EXPECT_EQ(assess_reply(reply, endpoint, true).action, ReplyAction::fail_turn);
   }
   EXPECT_THAT(
-      assess(page, endpoint, false).why,
+      assess_reply(page, endpoint, false).why,
       HasSubstr("POST http://host/v1/chat/completions: expected JSON, got text/html: <html>"));
 }
 
@@ -75,7 +79,7 @@ TEST(BrainRetryTest, WaitsTwiceAsLongEachTime) {
   EXPECT_EQ(wait_before(100, {}, seconds{10}, 0), milliseconds{10'000});
 }
 
-TEST(BrainRetryTest, TheServersOwnWaitWinsWithinTheBound) {
+TEST(BrainRetryTest, TheServersWaitTakesPrecedenceWithinTheBound) {
   EXPECT_EQ(wait_before(1, seconds{7}, seconds{300}, 0), seconds{7});
   EXPECT_EQ(wait_before(1, seconds{86'400}, seconds{300}, 0), seconds{300});
   EXPECT_EQ(wait_before(1, seconds::max(), seconds{300}, 0), seconds{300});

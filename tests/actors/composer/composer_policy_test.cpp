@@ -14,7 +14,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Stands in for serve.py: asks one question for each candidate, and puts the answer in the record.
+// Replaces serve.py: asks one question for each candidate, and puts the answer in the record.
 constexpr const char* asking_worker = R"(
 while True:
     index = receive()["index"]
@@ -83,13 +83,13 @@ class ComposerPolicyTest : public ActorTest {
     peers.generators = std::move(generators);
     self->send(actor, peers);
   }
-  /// Lets the worker's process do its part until `done` or for two minutes.
+  /// Lets the worker's process run until `done` or for two minutes.
   template <class Done>
   void run_until(Done done) {
     const Deadline deadline = Deadline::after(std::chrono::seconds{120});
     do {
       advance(settings.tick);
-      std::this_thread::sleep_for(milliseconds{5});  // a process of its own
+      std::this_thread::sleep_for(milliseconds{5});  // a separate process
     } while (!done() && !deadline.passed());
   }
   template <class Request>
@@ -128,7 +128,7 @@ TEST_F(ComposerPolicyTest, TheGeneratorsTokensAreTheAnswerAndItsSessionIsRelease
   EXPECT_EQ(heard.released, (std::vector{composing_session(7), composing_session(8)}));
 }
 
-TEST_F(ComposerPolicyTest, ABusyGeneratorIsAFailureAndComposingGoesOn) {
+TEST_F(ComposerPolicyTest, ABusyGeneratorIsAFailureAndComposingContinues) {
   heard.manner = Manner::is_busy;
   start({generator});
   EXPECT_EQ(detail_of(7), "no_answer: all 32 slots are taken");
@@ -137,11 +137,11 @@ TEST_F(ComposerPolicyTest, ABusyGeneratorIsAFailureAndComposingGoesOn) {
 }
 
 TEST_F(ComposerPolicyTest, ASilentGeneratorIsAFailureAtTheDeadline) {
-  settings.policy_within = milliseconds{50};
+  settings.policy_timeout = milliseconds{50};
   heard.manner = Manner::is_silent;
   start({generator});
   EXPECT_EQ(detail_of(7),
-            "no_answer: the policy gave no answer within synthesis.compose.answer_time");
+            "no_answer: the policy did not answer within synthesis.compose.answer_time");
   EXPECT_EQ(heard.released, std::vector{composing_session(7)});
 }
 

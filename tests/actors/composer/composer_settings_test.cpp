@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "actors/composer/composer_settings.hpp"
+#include "actors/composer/composer.hpp"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "actors/generator/generator_settings.hpp"
+#include "actors/generator/generator.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -14,9 +14,9 @@ nlohmann::json origin_of(const RunConfig& config) {
   return nlohmann::json::parse(composing_origin(config));
 }
 
-TEST(ComposerSettingsTest, WhatIsNotSetIsNoPartOfTheOrigin) {
+TEST(ComposerSettingsTest, UnsetKeysAreNotPartOfTheOrigin) {
   const auto origin = origin_of({});
-  EXPECT_EQ(origin.size(), 5U) << "a run of an earlier version goes on: " << origin;
+  EXPECT_EQ(origin.size(), 5U) << "a run of an earlier version continues: " << origin;
 }
 
 RunConfig with_endpoint() {
@@ -29,7 +29,7 @@ RunConfig with_endpoint() {
   return config;
 }
 
-TEST(ComposerSettingsTest, TheWorkerGetsTheEndpointAndTheNameOfTheKeyAlone) {
+TEST(ComposerSettingsTest, TheWorkerGetsTheEndpointAndOnlyTheNameOfTheKey) {
   const auto settings = composer_settings(with_endpoint(), "python", "/tmp", 0);
   const nlohmann::json expected{
       {"url", "http://h/v1"}, {"model", "m"}, {"seconds", 120.0}, {"key_env", "NO_SUCH_VARIABLE"}};
@@ -50,18 +50,18 @@ TEST(ComposerSettingsTest, AComposingPolicyHasASessionForEachComposer) {
   EXPECT_EQ(nlohmann::json::parse(settings.worker.settings)["llm"], nlohmann::json::object());
 }
 
-TEST(ComposerSettingsTest, AKeyThatIsNotThereIsNamedBeforeTheRun) {
+TEST(ComposerSettingsTest, AMissingKeyIsNamedBeforeTheRun) {
   const auto checked = check_composer(with_endpoint());
   ASSERT_FALSE(checked);
   EXPECT_EQ(checked.error().message,
             "synthesis.compose.key_env: the environment variable NO_SUCH_VARIABLE is not set; "
             "export it with the endpoint's key");
   RunConfig none = with_endpoint();
-  none.synthesis.compose_nothing();
+  none.synthesis.disable_composers();
   EXPECT_TRUE(check_composer(none));
 }
 
-TEST(ComposerSettingsTest, WhatDecidesTheTasksIsPartOfTheOrigin) {
+TEST(ComposerSettingsTest, SettingsThatDetermineTheTasksArePartOfTheOrigin) {
   RunConfig config;
   ComposeConfig& compose = config.synthesis.compose;
   compose.shares = "2=1";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A composer whose worker is on a node: it refuses until the node is there, and outlives it.
+// A composer whose worker is on a node: it refuses until the node is ready, and outlives it.
 #include "actors/composer/composer.hpp"
 
 #include <fstream>
@@ -15,11 +15,11 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Stands in for serve.py whose node cannot be reached, or refuses the run: ends with that status.
+// Replaces a serve.py whose node cannot be reached or refuses the run: ends with that status.
 constexpr const char* unreachable =
     "import sys\nprint('no route to far', file=sys.stderr)\nsys.exit(";
 
-// Ends with the first candidate of its first life, then rejects each.
+// The first process ends with its first candidate; later ones reject each candidate.
 constexpr const char* script = R"(
 first = not os.path.exists(MARK)
 open(MARK, "w").close()
@@ -36,7 +36,7 @@ class ComposerTest : public ActorTest {
     if (!std::filesystem::exists(python_interpreter())) GTEST_SKIP() << "no WARPSMITH_PYTHON";
     const std::string mark = (folder.path() / "mark").string();
     with_worker("MARK = '" + mark + "'" + worker_preamble + script);
-    settings.first_wait = settings.most_wait = milliseconds{10};
+    settings.first_backoff = settings.longest_backoff = milliseconds{10};
   }
   void with_worker(const std::string& text) {
     const auto file = folder.path() / "worker";
@@ -50,7 +50,7 @@ class ComposerTest : public ActorTest {
   }
   void start() { actor = sys.spawn(composer, identity("composer-1"), settings); }
 
-  /// The answer, while the worker's process does its part.
+  /// The answer, while the worker's process runs.
   Result<synthesis::Composition> composed(uint64_t index) {
     // The clock of messages is fast here: an answer after its time-out would stay in the mailbox.
     auto request = self->request(actor, caf::infinite, atom::compose_v, index);
@@ -59,7 +59,7 @@ class ComposerTest : public ActorTest {
     do {
       if (deadline.passed()) return answer;
       advance(settings.tick);
-      std::this_thread::sleep_for(milliseconds{5});  // a process of its own
+      std::this_thread::sleep_for(milliseconds{5});  // a separate process
     } while (self->mailbox().empty());
     request.receive([&](synthesis::Composition& out) { answer = std::move(out); },
                     [&](caf::error& error) { answer = tl::unexpected(from_caf(error)); });
@@ -82,7 +82,7 @@ class ComposerTest : public ActorTest {
   ComposerActor actor;
 };
 
-TEST_F(ComposerTest, OutlivesItsNodeAndCallsItAgain) {
+TEST_F(ComposerTest, SurvivesTheLossOfItsNodeAndCallsItAgain) {
   settings.node = "ssh far";
   start();
   const auto refused = composed(7);
@@ -100,7 +100,7 @@ TEST_F(ComposerTest, OutlivesItsNodeAndCallsItAgain) {
   EXPECT_EQ(phase(), "idle");
 }
 
-TEST_F(ComposerTest, GivesUpANodeThatIsNeverThereAndSaysWhy) {
+TEST_F(ComposerTest, AbandonsANodeThatIsNeverReachedAndSaysWhy) {
   settings.node = "ssh far";
   with_worker(unreachable + std::string{"1)\n"});
   start();
@@ -108,16 +108,16 @@ TEST_F(ComposerTest, GivesUpANodeThatIsNeverThereAndSaysWhy) {
   ASSERT_FALSE(given_up);
   EXPECT_EQ(given_up.error().code, ErrorCode::process_failed);
   EXPECT_NE(
-      given_up.error().message.find("the node is given up after 4 calls: the composing worker "
+      given_up.error().message.find("the node was abandoned after 4 calls: the composing worker "
                                     "ended with exit status 1: no route to far"),
       std::string::npos)
       << given_up.error().message;
   EXPECT_EQ(composed(7).error().message, given_up.error().message) << "it is not called again";
 }
 
-TEST_F(ComposerTest, GivesUpANodeThatWasThereAndIsAwayTooLong) {
+TEST_F(ComposerTest, AbandonsANodeThatIsUnreachableForTooLong) {
   settings.node = "ssh far";
-  settings.most_away = milliseconds{50};
+  settings.longest_absence = milliseconds{50};
   start();
   const auto lost = composed_once_there(7);
   ASSERT_FALSE(lost);
@@ -126,7 +126,8 @@ TEST_F(ComposerTest, GivesUpANodeThatWasThereAndIsAwayTooLong) {
   const auto given_up = composed_once_there(7);
   ASSERT_FALSE(given_up);
   EXPECT_EQ(given_up.error().code, ErrorCode::process_failed);
-  EXPECT_NE(given_up.error().message.find("the node is given up, away for "), std::string::npos)
+  EXPECT_NE(given_up.error().message.find("the node was abandoned, unreachable for "),
+            std::string::npos)
       << given_up.error().message;
   EXPECT_EQ(composed(7).error().message, given_up.error().message) << "it is not called again";
 }
@@ -137,13 +138,13 @@ TEST_F(ComposerTest, DoesNotCallANodeAgainThatRefusesTheRun) {
   start();
   const auto refused = composed_once_there(7);
   ASSERT_FALSE(refused);
-  EXPECT_NE(refused.error().message.find("the node is given up: the composing worker ended with "
+  EXPECT_NE(refused.error().message.find("the node was abandoned: the composing worker ended with "
                                          "exit status 2: no route to far"),
             std::string::npos)
       << refused.error().message;
 }
 
-TEST_F(ComposerTest, AWorkerHereThatDiesCountsAsTheCandidatesFault) {
+TEST_F(ComposerTest, TheDeathOfALocalWorkerCountsAsTheCandidatesFault) {
   start();
   const auto died = composed(7);
   ASSERT_TRUE(died) << died.error().message;
@@ -151,7 +152,7 @@ TEST_F(ComposerTest, AWorkerHereThatDiesCountsAsTheCandidatesFault) {
   EXPECT_EQ(composed(8)->reason, "too_fast");
 }
 
-TEST_F(ComposerTest, GivesTheCandidateBackWhenTheGpuIsNotFree) {
+TEST_F(ComposerTest, ReturnsTheCandidateWhenTheGpuIsNotFree) {
   with_worker(worker_preamble +
               std::string{"receive()\nprint('gpu-0.lock: not free', file=sys.stderr)\n"
                           "sys.exit(75)\n"});
@@ -166,7 +167,7 @@ TEST_F(ComposerTest, GivesTheCandidateBackWhenTheGpuIsNotFree) {
   EXPECT_EQ(phase(), "idle");
 }
 
-TEST_F(ComposerTest, ComposesNoMoreWhenItsWorkerSaysThatNothingFollows) {
+TEST_F(ComposerTest, StopsComposingWhenItsWorkerReportsThatNothingFollows) {
   with_worker(worker_preamble +
               std::string{"receive()\nprint('status 401', file=sys.stderr)\nsys.exit(2)\n"});
   start();
@@ -174,7 +175,7 @@ TEST_F(ComposerTest, ComposesNoMoreWhenItsWorkerSaysThatNothingFollows) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::process_failed);
   EXPECT_EQ(refused.error().message,
-            "composer-1: composes no more: the composing worker ended with exit status 2: status "
+            "composer-1: stopped composing: the composing worker ended with exit status 2: status "
             "401");
   EXPECT_EQ(composed(8).error().message, refused.error().message);
 }

@@ -23,13 +23,13 @@ TokenChunk chunk_for(const PolicyQuestion& question, std::vector<int32_t> tokens
   return {question.call().session, question.call().turn, std::move(tokens), {}, {}, finish};
 }
 
-TEST(PolicyQuestionTest, ThePromptIsAWholeRequestOfASessionThatNoTrajectoryHas) {
+TEST(PolicyQuestionTest, ThePromptIsAWholeRequestInASessionThatNoTrajectoryUses) {
   const auto question = PolicyQuestion::make(letters(10, 99), 7, 3, "abc");
   ASSERT_TRUE(question) << question.error().message;
   const GenerateCall& call = question->call();
   EXPECT_TRUE(call.whole);
   EXPECT_EQ(call.new_tokens, (std::vector<int32_t>{'a', 'b', 'c'}));
-  EXPECT_EQ(call.credit, 7) << "what the prompt leaves";
+  EXPECT_EQ(call.credit, 7) << "the room left by the prompt";
   EXPECT_EQ(call.turn, 3U);
   EXPECT_EQ(call.session, (uint64_t{1} << 63U) + 7);
   EXPECT_EQ(PolicyQuestion::make(letters(10, 4), 7, 3, "abc")->call().credit, 4);
@@ -42,7 +42,7 @@ TEST(PolicyQuestionTest, APromptWithoutRoomForAnAnswerIsRefused) {
             "the prompt of 3 tokens leaves no room within agent.max_tokens = 3");
 }
 
-TEST(PolicyQuestionTest, TheAnswerIsWhatWasStreamedWithoutTheTokenThatEndsIt) {
+TEST(PolicyQuestionTest, TheAnswerIsTheStreamedTextWithoutItsEndToken) {
   const PolicyText text = letters(10, 9);
   auto question = PolicyQuestion::make(text, 0, 1, "a");
   EXPECT_FALSE(question->take(text, chunk_for(*question, {'x', 'y'})));

@@ -4,25 +4,14 @@
 
 namespace warpsmith::actors {
 
-/// Takes the settings and is ready; `receive` and `send` exchange frames.
+/// Reads the settings and reports that it is ready; `receive` and `send` exchange frames. Starts in
+/// the source folder.
 inline constexpr const char* worker_preamble = R"(
-import json, os, socket, struct, sys
-peer = socket.socket(fileno=3)
-peer.setblocking(True)
-header = struct.Struct("<IIQ")
-def exactly(size):
-    data = b""
-    while len(data) < size:
-        part = peer.recv(size - len(data))
-        if not part:
-            sys.exit(0)
-        data += part
-    return data
-def receive():
-    return json.loads(exactly(header.unpack(exactly(header.size))[2]))
-def send(value):
-    data = json.dumps(value).encode()
-    peer.sendall(header.pack(0x314D5246, 0, len(data)) + data)
+import json, os, sys
+sys.path.append("runtime/python")
+from frames import Peer
+peer = Peer(3)
+receive, send = peer.receive, peer.send
 receive()
 send({"versions": {}})
 )";

@@ -4,7 +4,6 @@
 
 #include <limits>
 
-#include "actors/learner/learner_settings.hpp"
 #include "tests/actors/run/run_fixture.hpp"
 #include "tests/actors/stand_ins.hpp"
 
@@ -65,7 +64,7 @@ class LearnerTest : public RunFixture {
   }
 
   using seconds = std::chrono::seconds;
-  RunTestConfig system_config_;
+  ActorSystemConfig system_config_{2};
   caf::actor_system system_{system_config_};
   caf::scoped_actor self_{system_};
   std::optional<RunSession> session_;
@@ -93,7 +92,7 @@ TEST_F(LearnerTest, SegmentsThatAreAllRefusedEndIt) {
     self_->send(actor, segment);
   }
   self_->request(actor, seconds{120}, atom::status_v)
-      .receive([](const ActorStatus&) { ADD_FAILURE() << "goes on without an end"; },
+      .receive([](const ActorStatus&) { ADD_FAILURE() << "did not end"; },
                [](const caf::error&) {});
 }
 
@@ -109,7 +108,7 @@ TEST_F(LearnerTest, WorkWaitsForTheEndOfAMeasurement) {
       .receive([](const ActorStatus&) { ADD_FAILURE() << "computed during a measurement"; },
                [](const caf::error&) {});
   measuring.reset();
-  EXPECT_EQ(waiting_in(actor), 0U) << "and goes on afterwards";
+  EXPECT_EQ(waiting_in(actor), 0U) << "and continues afterwards";
 }
 
 }  // namespace

@@ -15,14 +15,14 @@ namespace {
 
 constexpr uint64_t many = 1'000'000;
 
-TEST(AdmissionTest, SynchronousModeAdmitsOneBatchAndNoMore) {
+TEST(AdmissionTest, SynchronousModeAdmitsExactlyOneBatch) {
   const AdmissionLimits limits{.max_lag = 0, .max_in_flight = many};
   EXPECT_EQ(admission_capacity(limits, {.untrained = 0, .trajectories_per_step = 32}), 32U);
   EXPECT_EQ(admission_capacity(limits, {.untrained = 31, .trajectories_per_step = 32}), 1U);
   EXPECT_EQ(admission_capacity(limits, {.untrained = 32, .trajectories_per_step = 32}), 0U);
 }
 
-TEST(AdmissionTest, BoundInFlightHoldsForEveryLag) {
+TEST(AdmissionTest, BoundInFlightAppliesForEveryLag) {
   const AdmissionLimits limits{.max_lag = 100, .max_in_flight = 10};
   EXPECT_EQ(admission_capacity(limits, {.untrained = 4, .trajectories_per_step = 64}), 6U);
   EXPECT_EQ(admission_capacity(

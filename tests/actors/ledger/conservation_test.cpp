@@ -38,7 +38,7 @@ TEST(ConservationTest, SegmentsCountUpwardsAndRepeatsChangeNothing) {
   EXPECT_EQ(ledger.at(id).segments, 1U);
 }
 
-TEST(ConservationTest, ClosedTrajectoryTakesNoNewSegmentButAllowsRepeats) {
+TEST(ConservationTest, ClosedTrajectoryRefusesNewSegmentsButAllowsRepeats) {
   Conservation ledger;
   const auto id = ledger.admit();
   ASSERT_TRUE(ledger.append(id, 0).has_value());
@@ -48,7 +48,7 @@ TEST(ConservationTest, ClosedTrajectoryTakesNoNewSegmentButAllowsRepeats) {
   EXPECT_EQ(ledger.close(id).value(), Change::already);
 }
 
-TEST(ConservationTest, FirstDropReasonStands) {
+TEST(ConservationTest, TheFirstDropReasonIsKept) {
   Conservation ledger;
   const auto id = ledger.admit();
   EXPECT_EQ(ledger.drop(id, DropReason::stale).value(), Change::made);
@@ -87,7 +87,7 @@ TEST(ConservationTest, RestoreToAnOlderCheckpointUntrainsLaterTrajectories) {
   EXPECT_EQ(ledger.restore(2).error().code, ErrorCode::invalid_argument);
 }
 
-TEST(ConservationTest, StepTakesAllOrNone) {
+TEST(ConservationTest, AStepUsesAllItsTrajectoriesOrNone) {
   Conservation ledger = with_closed(2);
   const auto open = ledger.admit();
   EXPECT_FALSE(ledger.train(1, Ids{1, 2, open}).has_value());
@@ -152,11 +152,11 @@ void check_law(const Model& model, const Conservation& core) {
     }
   }
   const ConservationCounts& counts = core.counts();
-  RC_ASSERT(counts.law_holds());
+  RC_ASSERT(counts.is_conserved());
   RC_ASSERT(counts.admitted == model.all.size());
   RC_ASSERT(counts.trained() == trained);
   RC_ASSERT(counts.in_flight() == flying);
-  for (size_t r = 0; r < drop_reason_count; ++r) {
+  for (size_t r = 0; r < enum_names<DropReason>.size(); ++r) {
     RC_ASSERT(counts.dropped_by_reason[r] == dropped[static_cast<DropReason>(r)]);
   }
 }
@@ -215,7 +215,8 @@ struct Close : Base {
 
 struct Drop : Base {
   TrajectoryId id;
-  DropReason reason = static_cast<DropReason>(*rc::gen::inRange<int>(0, drop_reason_count));
+  DropReason reason = static_cast<DropReason>(
+      *rc::gen::inRange<int>(0, static_cast<int>(enum_names<DropReason>.size())));
   explicit Drop(const Model& model) : id(any_id(model)) {}
   void apply(Model& model) const override {
     Facts* facts = facts_of(model, id);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The disk runs full under the ledger: one clear message, nothing recorded is lost, and work
+// The ledger's disk becomes full: there is one clear message, nothing recorded is lost, and work
 // continues once there is room. Each case runs in a child, whose limits and mounts end with it.
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -68,7 +68,7 @@ Error fill(LedgerStore& store, uint64_t& answered) {
 }
 
 std::string check_answered(LedgerStore& store, uint64_t answered) {
-  if (!store.counts().law_holds()) return "the law does not hold";
+  if (!store.counts().is_conserved()) return "the conservation law is violated";
   for (TrajectoryId id = 1; id <= answered; ++id) {
     const auto trajectory = store.load(id);
     if (!trajectory) return trajectory.error().message;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A process is killed (SIGKILL) at random moments of random ledger work, repeatedly on one run
-// folder. Everything that it had answered must be there when the folder is opened next.
+// folder. Everything that it had acknowledged must be present when the folder is next opened.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -50,7 +50,7 @@ struct World {
     if (answer.did == Did::train) known.trained_step = answer.number;
     if (answer.did == Did::checkpoint) durable = answer.number;
   }
-  /// The next process starts from `step`: answers about later steps no longer hold.
+  /// The next process starts from `step`, so answers about later steps are void.
   void restore(uint32_t step) {
     durable = step;
     for (auto& [id, known] : all) {
@@ -169,7 +169,7 @@ void expect_known(LedgerStore& store, TrajectoryId id, const Known& known) {
 void expect_everything_there(const RunPaths& paths, const World& world) {
   LedgerStore store = open_store(paths);
   EXPECT_EQ(store.damage(), "");
-  EXPECT_TRUE(store.counts().law_holds());
+  EXPECT_TRUE(store.counts().is_conserved());
   EXPECT_GE(store.core().durable_step(), world.durable);
   for (const auto& [id, known] : world.all) {
     if (id != 0) expect_known(store, id, known);
@@ -179,7 +179,7 @@ void expect_everything_there(const RunPaths& paths, const World& world) {
       "GROUP BY trajectory HAVING count(*) > 1)");
   EXPECT_EQ(twice.value(), 0);
   const auto summary = summarize(store.database());
-  EXPECT_TRUE(summary->law_holds());
+  EXPECT_TRUE(summary->is_conserved());
   EXPECT_EQ(summary->trained, store.counts().trained());
   EXPECT_EQ(summary->in_flight, store.counts().in_flight());
 }

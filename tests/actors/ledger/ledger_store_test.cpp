@@ -98,7 +98,7 @@ TEST_F(LedgerStoreTest, StepWithoutACheckpointIsRolledBack) {
   must(store.mark_trained({{2, 2}, {3, 2}, {}}));
   must(store.checkpointed(2));
   EXPECT_EQ(store.counts().trained(), 3U);
-  EXPECT_TRUE(summarize(store.database())->law_holds());
+  EXPECT_TRUE(summarize(store.database())->is_conserved());
 }
 
 TEST_F(LedgerStoreTest, StepOfAnotherIncarnationIsRefused) {
@@ -130,7 +130,7 @@ TEST_F(LedgerStoreTest, RewardThatIsNotFiniteIsRefused) {
   EXPECT_EQ(store.core().at(id).phase, TrajectoryPhase::open);
 }
 
-TEST_F(LedgerStoreTest, GroupIsNotThereBeforeItsFlush) {
+TEST_F(LedgerStoreTest, AGroupIsInvisibleBeforeItsFlush) {
   {
     LedgerStore store = started({.durability = Durability::on_flush});
     (void)closed_one(store);
@@ -168,12 +168,17 @@ TEST_F(LedgerStoreTest, DamagedRecordIsNamedAndTheOthersAreRead) {
 TEST_F(LedgerStoreTest, VerdictsEventsAndSecondsAreKept) {
   {
     LedgerStore store = started();
-    must(store.record_verdict({1, 0, true, Verdict{}}));
+    must(store.record_verdict({1, 0, true, Verdict{.submission_hash = std::string(64, 'c')}},
+                              {{"kernel.cpp", "int x;"}}));
     must(store.record_event("stop", "supervisor", "Ctrl-C"));
     must(store.record_wall_seconds(2.5));
   }
   LedgerStore store = started();
-  EXPECT_EQ(verdict_rows(store.database(), 1)->size(), 1U);
+  const auto verdicts = verdict_rows(store.database(), 1);
+  ASSERT_EQ(verdicts->size(), 1U);
+  const SubmissionFolder kept(paths_.submissions());
+  EXPECT_EQ(kept.read(verdicts->front().verdict.submission_hash).value().at("kernel.cpp"),
+            "int x;");
   EXPECT_EQ(recent_events(store.database(), 9)->size(), 1U);
   EXPECT_DOUBLE_EQ(summarize(store.database())->wall_s, 2.5);
 }
@@ -217,7 +222,7 @@ RC_GTEST_PROP(LedgerStoreProperty, DatabaseReplayEqualsTheModelAfterAnyCrash, ()
       must(store->begin(answered.durable_step()));
       RC_ASSERT(store->counts() == answered.counts());
     }
-    RC_ASSERT(store->counts().law_holds());
+    RC_ASSERT(store->counts().is_conserved());
   }
 }
 

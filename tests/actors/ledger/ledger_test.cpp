@@ -60,7 +60,7 @@ class LedgerTest : public ActorTest {
   LedgerActor actor_;
 };
 
-/// While it exists, no file can grow.
+/// While this object exists, no file can grow.
 class FullDisk {
  public:
   FullDisk() {
@@ -121,7 +121,7 @@ TEST_F(LedgerTest, RequestsWithinTheGroupCommitShareOneFlush) {
   EXPECT_EQ(granted, 2);
 }
 
-TEST_F(LedgerTest, AdmitsAtMostWhatAnEvaluationHasInAllAndNothingWithoutATask) {
+TEST_F(LedgerTest, AdmitsOnlyTheTrajectoriesOfAnEvaluationAndNoneWithoutATask) {
   spawn(milliseconds{0}, SteadyClock::now());
   self->send(actor_, atom::drain_v, uint64_t{1});
   deliver_all();
@@ -178,7 +178,7 @@ TEST_F(LedgerTest, ATrajectoryIsOpenUntilItsEndIsSentToTheLearner) {
   self->send_exit(learner, caf::exit_reason::user_shutdown);
 }
 
-TEST_F(LedgerTest, TrajectoriesOfADeadRolloutResumeAtTheNextAsker) {
+TEST_F(LedgerTest, TrajectoriesOfADeadRolloutResumeAtTheNextRolloutThatAsks) {
   spawn(milliseconds{0}, SteadyClock::now());
   const Task task = test_support::sample_task();
   TrajectoryId id = 0;

@@ -91,9 +91,10 @@ TEST_F(NetTest, ToolExecutor) {
 
 TEST_F(NetTest, Sandbox) {
   const auto far = connect<SandboxActor>(Served::sandbox);
-  const auto reply = ask<EvaluateReply>(far, EvaluateCall{7, {}, {}, Request::final});
-  EXPECT_EQ(reply.trajectory, 7U);
-  EXPECT_EQ(std::get<InfraFailure>(reply.judgement).kind, InfraKind::noise);
+  EvaluateCall call{7, 3, {}};
+  call.request.submission.files["a.cpp"] = "int a;";
+  const auto judgement = ask<Judgement>(far, call);
+  EXPECT_EQ(std::get<InfraFailure>(judgement), (InfraFailure{InfraKind::noise, "7.3: int a;"}));
   Task task;
   task.code = "four";
   const auto facts = ask<TaskFacts>(far, atom::ingest_v, task);

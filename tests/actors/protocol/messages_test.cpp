@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every message type survives CAF's binary serializer, non-finite floats included.
+// Every message type survives CAF's binary serializer, including non-finite floats.
 #include <gtest/gtest.h>
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>

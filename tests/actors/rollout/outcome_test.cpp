@@ -6,12 +6,12 @@
 namespace warpsmith::actors {
 namespace {
 
-TEST(OutcomeTest, WorstShapeGivesTheSpeedup) {
+TEST(OutcomeTest, TheWorstShapeDeterminesTheSpeedup) {
   Verdict verdict = passed_verdict(3.0);
   verdict.shapes.push_back(passed_verdict(1.5).shapes[0]);
   const auto outcome = judged_outcome(verdict, {}, RewardRule::milestone);
-  EXPECT_EQ(outcome.speedup_eager, verdict.shapes[1].speedup_eager_ci->low);
-  verdict.shapes[0].speedup_compile_ci.reset();
+  EXPECT_EQ(outcome.speedup_eager, verdict.shapes[1].speedup_eager_interval->low);
+  verdict.shapes[0].speedup_compile_interval.reset();
   EXPECT_FALSE(judged_outcome(verdict, {}, RewardRule::milestone).speedup_compile);
 }
 
@@ -41,7 +41,7 @@ TEST(OutcomeTest, HiddenShapesHaveNoSpeedUp) {
   Verdict verdict = passed_verdict(1.5);
   verdict.shapes.push_back({.hidden = true});
   const Outcome outcome = judged_outcome(verdict, {}, RewardRule::milestone);
-  EXPECT_EQ(outcome.speedup_eager, verdict.shapes[0].speedup_eager_ci->low);
+  EXPECT_EQ(outcome.speedup_eager, verdict.shapes[0].speedup_eager_interval->low);
 }
 
 TEST(OutcomeTest, TheBestSubmissionIsCorrectAndTheFastest) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of a trajectory's submissions counts.
-#include "sandbox/workspace/source_hash.hpp"
+// The choice of the submission that counts for a trajectory.
+#include "runtime/submission.hpp"
 #include "tests/actors/rollout/rollout_fixture.hpp"
 
 namespace warpsmith::actors {
@@ -22,7 +22,7 @@ TEST_F(RolloutBestTest, WithoutASubmissionTheBestOfTheJudgedOnesCounts) {
   try_one("slow", passed_verdict(1.5));  // the fourth turn, and the last
   EXPECT_EQ(machine_->phase(), RolloutPhase::judging_final);
   const auto closed = only<Closed>(judge(passed_verdict(3.0)));
-  EXPECT_EQ(closed.outcome.source_hash, sandbox::source_hash({{"kernel.cpp", "fast"}}));
+  EXPECT_EQ(closed.outcome.source_hash, source_hash({{"kernel.cpp", "fast"}}));
   EXPECT_TRUE(closed.outcome.truncated);
 }
 
@@ -37,17 +37,17 @@ TEST_F(RolloutBestTest, AWorseSubmissionDoesNotReplaceTheBest) {
     judge(passed_verdict(3.0));
     say(call_text("submit"));
     ask_judge(Request::final, "slow");
-    const auto second = only<JudgeCommand>(judge(passed_verdict(1.5))).call;
-    EXPECT_EQ(second.request, Request::final);
+    const auto second = only<EvaluateCall>(judge(passed_verdict(1.5))).request;
+    EXPECT_EQ(second.want, Request::final);
     EXPECT_EQ(second.submission.files.at("kernel.cpp"), "fast");
     const auto outcome = only<Closed>(judge(passed_verdict(again))).outcome;
     const std::string kept = again > 1.5 ? "fast" : "slow";
-    EXPECT_EQ(outcome.source_hash, sandbox::source_hash({{"kernel.cpp", kept}}));
+    EXPECT_EQ(outcome.source_hash, source_hash({{"kernel.cpp", kept}}));
     EXPECT_NEAR(outcome.speedup_eager.value(), std::max(again, 1.5) - 0.01, 1e-9);
   }
 }
 
-TEST_F(RolloutBestTest, TheSubmissionsVerdictStandsIfTheBestOneGetsNone) {
+TEST_F(RolloutBestTest, TheSubmissionsVerdictCountsIfTheBestOneGetsNone) {
   make();
   admit();
   say(write_text("fast"));
@@ -61,7 +61,7 @@ TEST_F(RolloutBestTest, TheSubmissionsVerdictStandsIfTheBestOneGetsNone) {
   fail_now();
   fail_now();
   const auto outcome = only<Closed>(fail_now()).outcome;
-  EXPECT_EQ(outcome.source_hash, sandbox::source_hash({{"kernel.cpp", "slow"}}));
+  EXPECT_EQ(outcome.source_hash, source_hash({{"kernel.cpp", "slow"}}));
 }
 
 TEST_F(RolloutBestTest, ABetterSubmissionIsJudgedOnce) {
@@ -101,16 +101,16 @@ TEST_F(RolloutBestTest, TheBestRecordedSubmissionIsFoundAgainAndJudged) {
   say(write_text("slow"));
   segments.push_back(only<Segment>(answer("wrote")));
   make();
-  admit(segments, {sandbox::source_hash({{"kernel.cpp", "fast"}}), 3.99});
+  admit(segments, {source_hash({{"kernel.cpp", "fast"}}), 3.99});
   EXPECT_EQ(only<ToolCall>(say("that is all")).name, "write");
   EXPECT_EQ(only<ToolCall>(answer("wrote")).name, "verify");
   EXPECT_EQ(only<ToolCall>(ask_judge(Request::verify, "fast")).name, "write");
-  const auto judged = only<JudgeCommand>(answer("wrote")).call;
-  EXPECT_EQ(judged.request, Request::final);
+  const auto judged = only<EvaluateCall>(answer("wrote")).request;
+  EXPECT_EQ(judged.want, Request::final);
   EXPECT_EQ(judged.submission.files.at("kernel.cpp"), "fast");
 }
 
-TEST_F(RolloutBestTest, ARecordedSubmissionIsJudgedBesideTheRecordedBest) {
+TEST_F(RolloutBestTest, ARecordedSubmissionIsJudgedInAdditionToTheRecordedBest) {
   make();
   admit();
   std::vector<Segment> segments;
@@ -122,12 +122,12 @@ TEST_F(RolloutBestTest, ARecordedSubmissionIsJudgedBesideTheRecordedBest) {
   answer("wrote");
   segments.push_back(only<Segment>(ask_judge(Request::final, "slow")));
   make();
-  admit(segments, {sandbox::source_hash({{"kernel.cpp", "fast"}}), 3.99});
+  admit(segments, {source_hash({{"kernel.cpp", "fast"}}), 3.99});
   answer("wrote");
   ask_judge(Request::verify, "fast");
   EXPECT_EQ(only<ToolCall>(answer("wrote")).name, "submit");
   ask_judge(Request::final, "slow");
-  const auto judged = only<JudgeCommand>(judge(passed_verdict(1.5))).call;
+  const auto judged = only<EvaluateCall>(judge(passed_verdict(1.5))).request;
   EXPECT_EQ(judged.submission.files.at("kernel.cpp"), "fast");
 }
 

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A demonstration played through the machine, the grammar and the real tools gives the same tokens
-// and mask as supervised learning makes of it, so the policy acts on the boundaries it learnt.
-#include <filesystem>
-
-#include "runtime/run/remove_tree.hpp"
+// A demonstration played through the machine, the grammar and the real tools produces the same
+// tokens and mask as in supervised learning, so the policy acts on the boundaries it learnt.
 #include "sandbox/workspace/tool_box.hpp"
 #include "sandbox/workspace/tool_schemas.hpp"
 #include "tests/actors/rollout/rollout_fixture.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -40,10 +38,7 @@ std::vector<policy::ChatMessage> demonstration() {
 class RolloutDemonstrationTest : public RolloutFixture {
  protected:
   void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "warpsmith-demo-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-    base_.emplace(std::move(*sandbox::WorkspaceBase::open(folder_)));
+    base_.emplace(std::move(*sandbox::WorkspaceBase::open(folder_.path())));
     workspace_.emplace(std::move(*base_->create("trajectory-7", {})));
     sandbox::ToolBoxConfig config;
     config.tools = sandbox::all_tools();
@@ -53,7 +48,6 @@ class RolloutDemonstrationTest : public RolloutFixture {
     box_.reset();
     workspace_.reset();
     base_.reset();
-    (void)remove_tree(folder_);
   }
 
   /// Answers every command, as executor, sandbox and ledger, until the model must sample again.
@@ -62,7 +56,7 @@ class RolloutDemonstrationTest : public RolloutFixture {
       RolloutCommands next;
       for (const RolloutCommand& command : commands) {
         if (const auto* call = std::get_if<ToolCall>(&command)) next = run(*call);
-        if (const auto* wanted = std::get_if<JudgeCommand>(&command)) next = verdict(*wanted);
+        if (const auto* wanted = std::get_if<EvaluateCall>(&command)) next = verdict(*wanted);
         if (const auto* segment = std::get_if<Segment>(&command)) segments_.push_back(*segment);
         if (const auto* closed = std::get_if<Closed>(&command)) outcome_ = closed->outcome;
       }
@@ -76,17 +70,17 @@ class RolloutDemonstrationTest : public RolloutFixture {
     if (step->judge) answer.request = step->judge->request;
     return machine_->tool_answered(answer);
   }
-  RolloutCommands verdict(const JudgeCommand& wanted) {
-    if (wanted.call.request == Request::final) {
-      EXPECT_EQ(wanted.call.submission.files.at("kernel.cpp"), "int b;\nint c;");
-      return machine_->judged(wanted.request, passed_verdict());
+  RolloutCommands verdict(const EvaluateCall& wanted) {
+    if (wanted.request.want == Request::final) {
+      EXPECT_EQ(wanted.request.submission.files.at("kernel.cpp"), "int b;\nint c;");
+      return machine_->judged(wanted.turn, passed_verdict());
     }
     Verdict wrong;
     wrong.feedback = "wrong: set 2 (sparse): error 41 times the bound";
-    return machine_->judged(wanted.request, wrong);
+    return machine_->judged(wanted.turn, wrong);
   }
 
-  std::filesystem::path folder_;
+  test_support::TemporaryFolder folder_;
   std::optional<sandbox::WorkspaceBase> base_;
   std::optional<sandbox::Workspace> workspace_;
   std::optional<sandbox::ToolBox> box_;

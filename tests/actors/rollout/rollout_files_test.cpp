@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rollout whose answer holds files: one prompt, one answer, one verdict.
+// A rollout whose answer contains files: one prompt, one answer, one verdict.
 #include "actors/rollout/rollout_machine.hpp"
 #include "tests/actors/rollout/rollout_fixture.hpp"
 
@@ -43,7 +43,7 @@ TEST_F(RolloutFilesTest, AnAnswerWithoutFilesEndsUnrewarded) {
   EXPECT_FALSE(closed.outcome.truncated) << "nothing cut the answer";
 }
 
-TEST_F(RolloutFilesTest, AnAnswerThatIsCutIsTruncated) {
+TEST_F(RolloutFilesTest, AnAnswerCutByALimitCountsAsTruncated) {
   admit();
   const auto commands = send(encode_bytes("```cpp solution/kernel.cpp\nint"), FinishReason::length);
   EXPECT_TRUE(only<Closed>(commands).outcome.truncated);
@@ -81,7 +81,7 @@ TEST_F(RolloutFilesTest, AResumeJudgesTheRecordedAnswer) {
   EXPECT_FALSE(outcome.truncated);
 }
 
-TEST_F(RolloutFilesTest, ABrainWithoutAnAnswerIsAReasonOfItsOwn) {
+TEST_F(RolloutFilesTest, ABrainWithoutAnAnswerIsASeparateReason) {
   const auto asked = only<GenerateCall>(admit());
   const auto dropped = only<Dropped>(machine_->unanswered(asked.turn, "no recorded solution"));
   EXPECT_EQ(dropped.reason, DropReason::no_answer);

@@ -29,12 +29,12 @@ inline std::vector<int32_t> encode_bytes(std::string_view text) {
   return tokens;
 }
 
-/// Foreign text holds no stop token.
+/// Untrusted text contains no stop token.
 inline std::vector<int32_t> encode_marked(const policy::MarkedText& text) {
   std::vector<int32_t> tokens;
   for (const policy::TextRun& run : text.runs()) {
     const auto bytes = [](char c) { return static_cast<int32_t>(static_cast<unsigned char>(c)); };
-    if (run.foreign) {
+    if (run.untrusted) {
       std::ranges::transform(run.text, std::back_inserter(tokens), bytes);
     } else {
       std::ranges::copy(encode_bytes(run.text), std::back_inserter(tokens));
@@ -103,8 +103,8 @@ inline Verdict passed_verdict(double speedup = 2.0) {
   ShapeResult shape;
   shape.speedup_eager = speedup;
   shape.speedup_compile = speedup;
-  shape.speedup_eager_ci = Interval{speedup - 0.01, speedup + 0.01};
-  shape.speedup_compile_ci = shape.speedup_eager_ci;
+  shape.speedup_eager_interval = Interval{speedup - 0.01, speedup + 0.01};
+  shape.speedup_compile_interval = shape.speedup_eager_interval;
   verdict.shapes.push_back(shape);
   return verdict;
 }

@@ -23,7 +23,7 @@ TEST_F(RolloutMachineTest, AdmissionSendsTheWholePrompt) {
   EXPECT_EQ(machine_->phase(), RolloutPhase::generating);
 }
 
-TEST_F(RolloutMachineTest, RefusedAdmissionLeavesNoTrace) {
+TEST_F(RolloutMachineTest, RefusedAdmissionRecordsNothing) {
   make();
   EXPECT_TRUE(machine_->admitted({}).empty());
   EXPECT_TRUE(machine_->over());
@@ -48,7 +48,7 @@ TEST_F(RolloutMachineTest, WriteThenSubmitEarnsTheReward) {
   const auto judging = ask_judge(Request::final);
   EXPECT_EQ(only<Segment>(judging).number, 1U) << "the last turn is recorded before the judging";
   EXPECT_TRUE(holds<ReleaseSession>(judging));
-  EXPECT_EQ(only<JudgeCommand>(judging).call.request, Request::final);
+  EXPECT_EQ(only<EvaluateCall>(judging).request.want, Request::final);
 
   const auto end = judge(passed_verdict());
   const auto closed = only<Closed>(end);
@@ -118,7 +118,7 @@ TEST_F(RolloutMachineTest, SeveralCallsRunInOrderAndAnswerTogether) {
   EXPECT_THAT(text, HasSubstr("wrote\n</tool_response>\n<tool_response>\ncompiled\n"));
 }
 
-TEST_F(RolloutMachineTest, MalformedCallCostsATurnNotTheTrajectory) {
+TEST_F(RolloutMachineTest, AMalformedCallUsesUpATurnNotTheTrajectory) {
   make();
   admit();
   const auto commands = say("<tool_call>\n<function=write>\n<oops>");
@@ -128,7 +128,7 @@ TEST_F(RolloutMachineTest, MalformedCallCostsATurnNotTheTrajectory) {
   EXPECT_EQ(only<Segment>(commands).number, 0U);
 }
 
-TEST_F(RolloutMachineTest, SubmitWithoutASolutionCostsATurn) {
+TEST_F(RolloutMachineTest, SubmittingWithoutASolutionUsesUpATurn) {
   make();
   admit();
   say(call_text("submit"));
@@ -153,7 +153,7 @@ TEST_F(RolloutMachineTest, TurnWithoutCallsEndsAndTheSolutionIsJudged) {
   EXPECT_FALSE(outcome.truncated);
 }
 
-TEST_F(RolloutMachineTest, NothingWrittenIsNoSubmission) {
+TEST_F(RolloutMachineTest, WithoutWrittenFilesThereIsNoSubmission) {
   make();
   admit();
   const auto outcome = only<Closed>(say("I give up.")).outcome;
@@ -222,7 +222,7 @@ TEST_F(RolloutMachineTest, LongResultsAreCutToTheTokenBudget) {
   EXPECT_LE(text.size(), 60U + policy::tool_responses(std::vector<std::string>{""}).text().size());
 }
 
-TEST_F(RolloutMachineTest, ResultsHoldNoStopToken) {
+TEST_F(RolloutMachineTest, ResultsContainNoStopToken) {
   make();
   admit();
   say(write_text());
@@ -254,7 +254,7 @@ TEST_F(RolloutMachineTest, InfrastructureFailureIsRetriedThenDropped) {
   ask_judge(Request::final);
   for (int i = 0; i < 2; ++i) {
     const auto again = judge(InfraFailure{InfraKind::noise, "unstable"});
-    EXPECT_EQ(only<JudgeCommand>(again).call.submission.files.at("kernel.cpp"), "int a;");
+    EXPECT_EQ(only<EvaluateCall>(again).request.submission.files.at("kernel.cpp"), "int a;");
   }
   const auto dropped = only<Dropped>(judge(InfraFailure{InfraKind::noise, "unstable"}));
   EXPECT_EQ(dropped.reason, DropReason::infrastructure);

@@ -88,7 +88,7 @@ TEST_F(RolloutResumeTest, RecordedEndIsJudgedWithoutSampling) {
   EXPECT_EQ(outcome.turns, 3U);
 }
 
-TEST_F(RolloutResumeTest, RecordedTurnLimitStaysATruncation) {
+TEST_F(RolloutResumeTest, RecordedTurnLimitStillCountsAsTruncation) {
   auto setup = toy_setup();
   setup.max_turns = 1;
   make(setup);

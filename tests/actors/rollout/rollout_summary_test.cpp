@@ -19,7 +19,7 @@ class RolloutSummaryTest : public RolloutFixture {
   }
   static policy::MarkedText prompt() {
     return policy::MarkedText("<|im_start|>user\n")
-        .add_foreign("the task")
+        .add_untrusted("the task")
         .add("<|im_end|>\n<|im_start|>assistant\n");
   }
   void begin() {
@@ -45,7 +45,7 @@ class RolloutSummaryTest : public RolloutFixture {
   }
 };
 
-TEST_F(RolloutSummaryTest, ASummaryTakesThePlaceOfTheTurnsBefore) {
+TEST_F(RolloutSummaryTest, ASummaryReplacesTheEarlierTurns) {
   begin();
   const size_t turns = fill_context().size();
   ASSERT_GT(turns, 1U);
@@ -104,7 +104,7 @@ TEST_F(RolloutSummaryTest, ASummaryThatIsTooLongEndsTheTrajectory) {
   EXPECT_TRUE(holds<ReleaseSession>(commands));
 }
 
-TEST_F(RolloutSummaryTest, AResumeGoesOnInTheContextThatWasReached) {
+TEST_F(RolloutSummaryTest, AResumeContinuesInTheCurrentContext) {
   begin();
   auto segments = fill_context();
   const auto asked = segments;
@@ -129,7 +129,7 @@ TEST_F(RolloutSummaryTest, AResumeGoesOnInTheContextThatWasReached) {
   EXPECT_EQ(only<Segment>(between).number, segments.size());
 }
 
-TEST_F(RolloutSummaryTest, WithoutTheShareNoneIsAskedFor) {
+TEST_F(RolloutSummaryTest, WithoutASummaryShareNoSummaryIsRequested) {
   RolloutSetup setup = summarising();
   setup.summary_share = 0;
   make(setup, prompt());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random walks: for any behaviour of the other actors a trajectory ends once, its segments are
-// numbered without a gap and hold exactly its tokens, and an infrastructure failure earns no
+// numbered without a gap and contain exactly its tokens, and an infrastructure failure earns no
 // reward.
 #include "runtime/random_stream.hpp"
 #include "tests/actors/rollout/rollout_fixture.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "actors/rollout/scripted_turns.hpp"
+#include "actors/rollout/rollout_machine.hpp"
 
 #include "tests/actors/rollout/rollout_fixture.hpp"
 
@@ -21,14 +21,14 @@ AgentConfig agent(std::vector<std::string> turns) {
 
 class ScriptedTurnsTest : public RolloutFixture {
  protected:
-  /// First writes, then lists for ever.
+  /// First writes, then lists forever.
   void begin(std::vector<Segment> recorded = {}) {
     auto setup = toy_setup();
     setup.script = scripted_calls(agent({write_text(), bash_text("ls")})).value();
     make(setup);
     admit(std::move(recorded));
   }
-  /// Tokens that mean nothing, up to the limit of a turn.
+  /// Meaningless tokens, up to the limit of a turn.
   RolloutCommands babble() { return send({'x', 'y'}, FinishReason::length); }
 };
 
@@ -37,7 +37,7 @@ TEST_F(ScriptedTurnsTest, AnyTurnRunsTheCallsOfItsText) {
   EXPECT_EQ(only<ToolCall>(babble()).name, "write");
   const auto first = only<Segment>(answer("wrote"));
   EXPECT_EQ(std::ranges::count(first.action_mask, 1), 2) << "the sampled tokens, no others";
-  EXPECT_EQ(only<ToolCall>(say("done")).name, "bash") << "a turn without calls goes on";
+  EXPECT_EQ(only<ToolCall>(say("done")).name, "bash") << "a turn without calls continues";
   answer("a b");
   EXPECT_EQ(only<ToolCall>(babble()).name, "bash") << "the last text is for all further turns";
   const auto third = only<Segment>(answer(std::string(300, 'r')));
@@ -62,7 +62,7 @@ TEST_F(ScriptedTurnsTest, ATrajectoryEndsAtItsLimitAndItsFilesAreJudged) {
   EXPECT_EQ(outcome.tool_calls, 4U);
 }
 
-TEST_F(ScriptedTurnsTest, AResumedTrajectoryGoesOnInTheScript) {
+TEST_F(ScriptedTurnsTest, AResumedTrajectoryContinuesTheScript) {
   begin();
   babble();
   const auto recorded = only<Segment>(answer("wrote"));
@@ -73,7 +73,7 @@ TEST_F(ScriptedTurnsTest, AResumedTrajectoryGoesOnInTheScript) {
   EXPECT_EQ(only<ToolCall>(answer("wrote")).name, "bash");
 }
 
-TEST_F(ScriptedTurnsTest, BadTextsAreRefusedByTheirPlace) {
+TEST_F(ScriptedTurnsTest, BadTextsAreRefusedWithTheirPlace) {
   const auto refusal = [](std::vector<std::string> turns) {
     const auto calls = scripted_calls(agent(std::move(turns)));
     EXPECT_FALSE(calls);

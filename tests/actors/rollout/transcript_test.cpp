@@ -43,7 +43,7 @@ TEST(TranscriptTest, RestoredSegmentsGiveTheSameTranscript) {
   EXPECT_FALSE(second.has_open_segment());
 }
 
-TEST(TranscriptTest, ForeignOrMissingSegmentsAreRefused) {
+TEST(TranscriptTest, SegmentsOfAnotherTrajectoryAndGapsAreRefused) {
   Transcript source;
   source.add_masked(std::vector<int32_t>{1});
   std::vector<Segment> segments{source.take_segment(5)};

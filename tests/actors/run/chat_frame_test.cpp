@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // agent.chat_template = "auto" against templates of the kinds that published models have.
-#include "actors/run/chat_frame.hpp"
+#include "actors/run/model_text.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -64,7 +64,7 @@ constexpr const char* thinking = R"({{ bos_token }}
 {%- endfor %}
 {%- if add_generation_prompt %}{{ '<|assistant|><think>\n' }}{%- endif %})";
 
-/// The tags of results stand in the template, and earlier turns lose their thoughts.
+/// The template contains the tags of results, and earlier turns lose their thoughts.
 constexpr const char* tagged = R"({%- for message in messages %}
 {%- if message.role == 'tool' %}
 {{- '<|im_start|>user\n<tool_response>\n' + message.content + '\n</tool_response><|im_end|>\n' }}
@@ -154,7 +154,7 @@ TEST_F(ChatFrameTest, TagsOfResultsAreNotWrittenTwice) {
   EXPECT_EQ(*frame, ChatFrame{});
 }
 
-TEST_F(ChatFrameTest, TheTemplateInAFileOfItsOwnWins) {
+TEST_F(ChatFrameTest, ATemplateInASeparateFileTakesPrecedence) {
   std::ofstream{folder_.path() / "chat_template.jinja"} << thinking;
   const auto frame = frame_by(tagged);
   ASSERT_TRUE(frame) << frame.error().message;
@@ -165,7 +165,7 @@ TEST_F(ChatFrameTest, FoldersWithoutATemplateAreRefused) {
   expect_refused(frame_of("auto"), "there is no chat template");
 }
 
-TEST_F(ChatFrameTest, TemplatesThatAreNoFrameAreRefusedWithTheReason) {
+TEST_F(ChatFrameTest, UnusableTemplatesAreRefusedWithTheReason) {
   expect_refused(frame_by("{% for m in messages %}{{ m.content }}{% endfor %}"),
                  "no special token of tokenizer.json");
   expect_refused(frame_by("{{ raise_exception('only users speak here') }}"),
@@ -177,7 +177,7 @@ TEST_F(ChatFrameTest, TemplatesThatAreNoFrameAreRefusedWithTheReason) {
                           "{% if loop.last and messages[0].role == 'system' %}"
                           "{{ messages[0].content }}{% endif %}"
                           "{{ m.content + '<|eot_id|>' }}{% endif %}{% endfor %}"),
-                 "cannot be followed");
+                 "cannot be used");
 }
 
 TEST_F(ChatFrameTest, ANamedTemplateNeedsItsEndToken) {

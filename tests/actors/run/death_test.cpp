@@ -20,10 +20,10 @@ TEST_P(DeathTest, RunEndsAndNothingIsLost) {
   EXPECT_EQ(after.admitted, 24U);
   EXPECT_EQ(after.in_flight, 0U);
   EXPECT_EQ(after.dropped.count("infrastructure"), 0U);
-  EXPECT_TRUE(after.law_holds());
+  EXPECT_TRUE(after.is_conserved());
 }
 
-/// The asker of an actor that threw gets two signs of it: an error answer and a successor.
+/// A requester notices an actor that threw twice: by an error answer and by a successor.
 class OneFailureTest : public DeathTest {
  protected:
   OneFailureTest() { losses.none = true; }
@@ -48,7 +48,7 @@ std::string name_of(const ::testing::TestParamInfo<Fault>& info) {
 /// Deaths that end the run.
 class RestartTest : public RunFixture {};
 
-TEST_F(RestartTest, CauseOfTheEndReachesTheUserAndTheRecord) {
+TEST_F(RestartTest, TheCauseOfTheEndIsShownAndRecorded) {
   fault = std::make_unique<FaultTap>(Fault{"learner-0", "close", 3});
   const std::string end = run_whole(config());
   EXPECT_EQ(end.find("failed: learner-0 ended: scripted death"), 0U) << end;
@@ -67,7 +67,7 @@ TEST_F(RestartTest, ALostGpuEndsTheRunAtOnceAndTheRunResumes) {
             0U)
       << end;
   EXPECT_EQ(gauges["restarts"], 0) << "no restart in this process can help";
-  EXPECT_TRUE(summary().law_holds());
+  EXPECT_TRUE(summary().is_conserved());
   fault.reset();
   {
     auto session = resume_run(config(), folder.path() / "run", "{}");
@@ -76,7 +76,7 @@ TEST_F(RestartTest, ALostGpuEndsTheRunAtOnceAndTheRunResumes) {
   }
   EXPECT_EQ(summary().admitted, 24U);
   EXPECT_EQ(summary().in_flight, 0U);
-  EXPECT_TRUE(summary().law_holds());
+  EXPECT_TRUE(summary().is_conserved());
 }
 
 /// `run` returns only when the actor system has no actor left.
@@ -84,7 +84,7 @@ TEST_F(RestartTest, ChildrenEndWithASupervisorThatThrows) {
   fault = std::make_unique<FaultTap>(Fault{"supervisor", "tick", 2});
   EXPECT_EQ(run_whole(config()).find("failed: "), 0U);
   EXPECT_TRUE(fault->fired());
-  EXPECT_TRUE(summary().law_holds());
+  EXPECT_TRUE(summary().is_conserved());
 }
 
 INSTANTIATE_TEST_SUITE_P(

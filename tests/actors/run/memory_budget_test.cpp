@@ -3,7 +3,6 @@
 
 #include <gmock/gmock.h>
 
-#include "actors/run/data_memory.hpp"
 #include "policy/format/hf_folder.hpp"
 
 namespace warpsmith::actors {
@@ -41,14 +40,14 @@ TEST(MemoryBudgetTest, TheLongRunFitsAnH100WithTheSettingsOfItsDocument) {
             "");
 }
 
-TEST(MemoryBudgetTest, ARefusalNamesTheNumberToLower) {
+TEST(MemoryBudgetTest, ARefusalNamesTheSettingToLower) {
   EXPECT_THAT(refusal(h100, {}), HasSubstr("learner.critic.kind = \"shared\""));
   EXPECT_THAT(refusal(h100, {}), Not(HasSubstr("add \"layer_inputs\"")));
   const std::string one = refusal(h200, {"learner.max_held=50GiB"});
   EXPECT_THAT(one, HasSubstr("lower learner.max_held to at most "));
 }
 
-TEST(MemoryBudgetTest, ParametersThatDoNotFitAreNotToldToHoldFewerTokens) {
+TEST(MemoryBudgetTest, FewerTokensAreNotSuggestedIfTheParametersDoNotFit) {
   const std::string whole = refusal(20 * gib, {"learner.loss.kl=0.1"});
   for (const char* part :
        {"the parameters alone do not fit: ", "set learner.critic.kind = \"shared\"",
@@ -63,7 +62,7 @@ TEST(MemoryBudgetTest, ParametersThatDoNotFitAreNotToldToHoldFewerTokens) {
               HasSubstr("the parameters alone do not fit: use a smaller model"));
 }
 
-TEST(MemoryBudgetTest, EveryRankHasAGpuThatHoldsIt) {
+TEST(MemoryBudgetTest, EveryRankNeedsAGpuWithRoomForIt) {
   const std::vector<std::string> two{"learner.gpus=2", "learner.forwards=at_use",
                                      "learner.offload=[\"layer_inputs\"]"};
   EXPECT_EQ(refusal_on({h200, h200}, two), "");
@@ -72,7 +71,7 @@ TEST(MemoryBudgetTest, EveryRankHasAGpuThatHoldsIt) {
   EXPECT_THAT(refusal_on({h200}, two), HasSubstr("learner.gpu: expected less than 1"));
 }
 
-TEST(MemoryBudgetTest, AGeneratorOnAGpuOfItsOwnIsChecked) {
+TEST(MemoryBudgetTest, AGeneratorOnASeparateGpuIsChecked) {
   const std::vector<std::string> apart{"generator.gpu=1"};
   EXPECT_EQ(refusal_on({h200, h100}, apart), "");
   EXPECT_THAT(refusal_on({h200, 2 * gib}, apart), HasSubstr("generator.gpu: GPU 1 has 2.0 GiB"));
@@ -92,7 +91,7 @@ TEST(MemoryBudgetTest, SandboxesThatShareTheGpuOfTheGeneratorCount) {
   EXPECT_NE(refusal_on({h100}, {"sandbox.count=100"}, false), "");
 }
 
-/// The refusal of a stage that learns from given data, on the learner's GPU; empty if it fits.
+/// The refusal of a stage that learns from existing data, on the learner's GPU; empty if it fits.
 std::string data_refusal(int64_t total, Stage stage, const std::vector<std::string>& overrides) {
   auto config = load_run_config("configs/h200-128k.toml", overrides).value();
   config.run.stage = stage;
@@ -112,7 +111,7 @@ TEST(DataMemoryTest, ASupervisedStageIsComparedWithItsGpu) {
       HasSubstr("lower sft.context and sft.batch_tokens, or add \"layer_inputs\""));
 }
 
-TEST(DataMemoryTest, ACriticOfItsOwnCanBeSharedInstead) {
+TEST(DataMemoryTest, ASharedCriticIsSuggestedInsteadOfASeparateOne) {
   EXPECT_THAT(data_refusal(40 * gib, Stage::value, {}),
               HasSubstr("set learner.critic.kind = \"shared\""));
   EXPECT_EQ(data_refusal(40 * gib, Stage::value, {"learner.critic.kind=shared"}), "");

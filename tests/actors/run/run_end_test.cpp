@@ -51,7 +51,7 @@ class RunEndTest : public RunFixture {
   }
 };
 
-TEST_F(RunEndTest, EndComesWithTheLastActor) {
+TEST_F(RunEndTest, TheRunEndsWithItsLastActor) {
   const RunConfig c = config({"supervisor.stop_timeout=60000"});
   const auto took = end_of(c, make_silent_tap(), [](RunTree& tree) {
     EXPECT_TRUE(tree.counts(seconds{120}).has_value());
@@ -77,7 +77,7 @@ TEST_F(RunEndTest, NumbersComeFromTheSuccessorOfADeadTelemetry) {
   });
 }
 
-TEST_F(RunEndTest, EndLeavesAHangingActorBehind) {
+TEST_F(RunEndTest, TheEndAbandonsAHangingActor) {
   const auto signs = std::make_shared<HoldingTap::Signs>();
   auto back = signs->back.get_future();
   const RunConfig c = config({"supervisor.stop_timeout=200"});

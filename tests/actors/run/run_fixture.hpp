@@ -11,12 +11,11 @@
 #include <mutex>
 #include <set>
 
-#include "actors/base/worker_pool.hpp"
 #include "actors/protocol/errors.hpp"
 #include "actors/protocol/inspect.hpp"
-#include "actors/run/run_spawners.hpp"
+#include "actors/run/run_tree.hpp"
 #include "actors/sandbox/sandbox.hpp"
-#include "actors/supervisor/supervisor_settings.hpp"
+#include "actors/supervisor/supervisor.hpp"
 #include "runtime/cuda/device_error.hpp"
 #include "runtime/run/run_queries.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -28,8 +27,8 @@ struct Fault {
   std::string actor;
   std::string handler;
   int nth = 1;
-  bool in_call = false;  // while the sandbox's worker has a call in hand
-  bool device = false;   // as a backend throws whose GPU is gone
+  bool in_call = false;  // while the sandbox's worker has a call in progress
+  bool device = false;   // throws like a backend whose GPU is lost
 };
 
 /// Throws in the handler of the fault.
@@ -63,8 +62,8 @@ class FaultTap : public Tap {
   bool fired_ = false;
 };
 
-/// Loses every fifth evaluation, but none twice: chance must not use up a step's retries. Shared by
-/// all backends of a run.
+/// Loses every fifth evaluation, but none twice, so that chance does not use up a step's retries.
+/// Shared by all backends of a run.
 class Losses {
  public:
   bool loses(const Task& task, const Submission& submission) {
@@ -82,20 +81,20 @@ class Losses {
 
 /// Passes every submission that is not lost. For a fault with `in_call`, the nth call waits until
 /// its sandbox is dead.
-class ScriptedBackend : public SandboxBackend {
+class ScriptedBackend : public sandbox::Backend {
  public:
   ScriptedBackend(Losses& losses, FaultTap* fault, bool refuse_all)
       : losses_(losses), fault_(fault), refuse_all_(refuse_all) {}
-  Judgement evaluate(const Task& task, const Submission& submission, Request /*request*/,
-                     std::chrono::milliseconds /*budget*/) override {
+  Judgement evaluate(const sandbox::EvaluateRequest& request, Deadline /*deadline*/) override {
     hold();
-    if (losses_.loses(task, submission)) return InfraFailure{InfraKind::sandbox_lost, "scripted"};
+    if (losses_.loses(request.task, request.submission))
+      return InfraFailure{InfraKind::sandbox_lost, "scripted"};
     Verdict verdict;
     verdict.outcome = VerdictClass::passed;
     verdict.feedback = "passed: 5 of 5 sets, worst error 0.1 of the bound";
     return verdict;
   }
-  Result<TaskFacts> ingest(const Task& /*task*/, std::chrono::milliseconds /*budget*/) override {
+  Result<TaskFacts> ingest(const Task& /*task*/, Deadline /*deadline*/) override {
     hold();
     if (refuse_all_) return fail(ErrorCode::invalid_argument, "scripted refusal");
     TaskFacts facts;
@@ -106,7 +105,7 @@ class ScriptedBackend : public SandboxBackend {
     facts.signature.dim_names = {"d0"};
     return facts;
   }
-  void on_progress(const std::function<void(const std::string&)>& tell) override { tell_ = tell; }
+  void on_progress(sandbox::Progress tell) override { tell_ = std::move(tell); }
 
  private:
   void hold() {
@@ -120,15 +119,6 @@ class ScriptedBackend : public SandboxBackend {
   bool refuse_all_;
   std::function<void(const std::string&)> tell_;
   int held_ = 0;
-};
-
-struct RunTestConfig : caf::actor_system_config {
-  RunTestConfig() {
-    configure_workers(*this, 2);
-    add_message_types<caf::id_block::warpsmith>();
-    add_message_types<caf::id_block::warpsmith_handles>();
-    register_errors(*this);
-  }
 };
 
 class RunFixture : public ::testing::Test {
@@ -156,10 +146,11 @@ class RunFixture : public ::testing::Test {
   virtual Spawners spawners_of(const std::shared_ptr<const RunInputs>& inputs) {
     Spawners spawners = make_spawners(inputs);
     spawners.sandbox = [this](caf::actor_system& sys, Identity id, uint32_t /*index*/) {
-      const SandboxBackendFactory factory = [this]() -> Result<std::unique_ptr<SandboxBackend>> {
+      const SandboxBackendFactory factory = [this]() -> Result<std::unique_ptr<sandbox::Backend>> {
         return std::make_unique<ScriptedBackend>(losses, fault.get(), refuse_all);
       };
-      return sys.spawn(sandbox, std::move(id), SandboxBackends{factory, {}}, SandboxSettings{});
+      return sys.spawn(sandbox, std::move(id), SandboxBackends{factory, {}},
+                       SandboxActorSettings{});
     };
     return spawners;
   }
@@ -167,7 +158,7 @@ class RunFixture : public ::testing::Test {
   /// Runs until the supervisor is done; orders a stop once `stop_at` trajectories are admitted, or
   /// once an actor has asked for the end and all open trajectories wait for it.
   std::string run(const std::shared_ptr<const RunInputs>& inputs, uint64_t stop_at) {
-    RunTestConfig cfg;
+    ActorSystemConfig cfg{2};
     caf::actor_system system{cfg};
     caf::scoped_actor self{system};
     Tap* const through = fault ? fault.get() : tap.get();
@@ -201,7 +192,7 @@ class RunFixture : public ::testing::Test {
     return *read;
   }
 
-  /// A new run from its begin to its end; `summary` reads its record.
+  /// A new run from start to end; `summary` reads its record.
   std::string run_whole(const RunConfig& c) {
     auto session = begin_run(c, "test", "{}");
     if (!session) throw std::runtime_error(session.error().message);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a resumed run knows of its tasks: which it drew, how often, and with what outcomes.
-#include "actors/run/run_history.hpp"
+// A resumed run's record of its tasks: which were drawn, how often, and with what outcomes.
+#include "actors/run/run_inputs.hpp"
 
 #include "tests/actors/run/run_fixture.hpp"
 
@@ -40,7 +40,7 @@ class RunHistoryTest : public RunFixture {
 
   /// The first tasks that the synthesis draws.
   std::vector<std::string> draws(const Spawners& spawners, int count = 12) {
-    RunTestConfig cfg;
+    ActorSystemConfig cfg{2};
     caf::actor_system system{cfg};
     caf::scoped_actor self{system};
     const SandboxActor judge = spawners.sandbox(system, {"sandbox-0", tap.get()}, 0);
@@ -73,7 +73,7 @@ TEST_F(RunHistoryTest, EachStartOfTheSynthesisDrawsAnotherSequenceReproducibly) 
   EXPECT_EQ(draws(of_incarnation(2)), resumed);
 }
 
-TEST_F(RunHistoryTest, ResumedCollectionSamplesWhatEachTaskLacks) {
+TEST_F(RunHistoryTest, AResumedCollectionDrawsOnlyTheMissingSamples) {
   const RunConfig c = few_tasks({"run.stage=collect", "collect.samples=5", "rollout.concurrent=2"});
   {
     auto session = begin_run(c, "test", "{}");
@@ -102,7 +102,7 @@ TEST_F(RunHistoryTest, SynthesisThatDiesDrawsNoTaskMoreOftenThanPlanned) {
   EXPECT_EQ(kept_by_task(), (Counts{{"attention", 6}, {"cumsum_scale", 1}, {"rms_norm", 1}}));
 }
 
-TEST_F(RunHistoryTest, HistoryHoldsTheOutcomesOfEachTasksContent) {
+TEST_F(RunHistoryTest, TheHistoryHasTheOutcomesOfEachTasksContent) {
   const RunConfig c = few_tasks({"run.stage=collect", "collect.samples=2"});
   auto session = begin_run(c, "test", "{}");
   ASSERT_TRUE(session.has_value()) << session.error().message;

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "actors/run/run_inputs.hpp"
-#include "actors/tools/tool_executor_settings.hpp"
+#include "actors/tools/tool_executor.hpp"
 #include "policy/generate/cuda/cuda_engine.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -49,7 +49,7 @@ TEST(RunInputsTest, HeldOutTaskWithTheContentOfATrainingTaskIsRefused) {
   }
 }
 
-TEST(RunInputsTest, EveryShippedSuiteStartsAsItIs) {
+TEST(RunInputsTest, EveryShippedSuiteStartsUnchanged) {
   size_t suites = 0;
   for (const auto& entry : std::filesystem::directory_iterator("configs/suites")) {
     if (entry.path().extension() != ".toml") continue;
@@ -92,7 +92,7 @@ TEST(RunInputsTest, TruncatedSamplingDoesNotTrain) {
   }
 }
 
-TEST(RunInputsTest, GpuEngineThatIsNotBuiltIsRefusedAtTheStart) {
+TEST(RunInputsTest, AGpuEngineThatIsNotBuiltIsRefusedAtTheStart) {
   const RunConfig gpu = config({"generator.device=\"cuda\""});
   const auto inputs = load_inputs(gpu, gpu.model.folder);
   EXPECT_EQ(inputs.has_value(), policy::cuda_engine_is_built());

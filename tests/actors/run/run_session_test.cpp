@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs on disk: what a resume needs and what it changes.
-#include "actors/run/run_session.hpp"
-
+// Runs on disk: the requirements and effects of a resume.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
 #include <fstream>
 
+#include "actors/run/run_session.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith::actors {
@@ -75,7 +74,7 @@ TEST_F(RunSessionTest, LostCheckpointsStopTheResumeAndChangeNothing) {
   EXPECT_TRUE(resume_run(config(), run(), "{}").has_value()) << "the checkpoints are back";
 }
 
-TEST_F(RunSessionTest, FolderIsNoRunBeforeAllItsFilesAreThere) {
+TEST_F(RunSessionTest, AFolderIsNotARunBeforeAllItsFilesExist) {
   EXPECT_FALSE(begin_run(config(), "test", "{}", {{"no-folder/plan.json", "{}"}}).has_value());
   EXPECT_TRUE(fs::exists(run()));
   EXPECT_FALSE(holds_run({run()}));
@@ -115,5 +114,59 @@ TEST_F(RunSessionTest, KeepsTheOptionsOfAResume) {
   EXPECT_TRUE(fs::exists(run() / "config.1.toml"));
 }
 
+using testing::HasSubstr;
+
+const std::string remedy = "start anew";
+
+RunConfig config_of(Stage stage) {
+  RunConfig c;
+  c.run.stage = stage;
+  return c;
+}
+
+TEST(ResumeCheckTest, AChangedTemperatureNamesItsKeyBothValuesAndTheRemedy) {
+  RunConfig now = config_of(Stage::agentic);
+  now.generator.temperature = 0.7;
+  const auto checked = check_resumable(config_of(Stage::agentic), now, "runs/a", remedy);
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(checked.error().code, ErrorCode::invalid_config);
+  for (const char* part : {"generator.temperature", "expected 1, by which runs/a", "got 0.7",
+                           "resume without this change, or start anew"}) {
+    EXPECT_THAT(checked.error().message, HasSubstr(part));
+  }
+}
+
+TEST(ResumeCheckTest, SamplesFromAnotherDistributionAreNotTrained) {
+  RunConfig greedy = config_of(Stage::collect), top_k = greedy, top_p = greedy;
+  greedy.collect.greedy = true;
+  top_k.generator.top_k = 50;
+  top_p.generator.top_p = 0.9;
+  for (const RunConfig& before : {greedy, top_k, top_p}) {
+    RunConfig agentic = before;
+    agentic.run.stage = Stage::agentic;
+    agentic.generator = {};
+    EXPECT_FALSE(check_resumable(before, agentic, "runs/a", remedy));
+    RunConfig collects = agentic;
+    collects.run.stage = Stage::collect;
+    collects.collect.greedy = false;
+    EXPECT_FALSE(check_resumable(before, collects, "runs/a", remedy))
+        << "it could then train by PPO";
+  }
+}
+
+TEST(ResumeCheckTest, TheSameDistributionContinuesInAnyStage) {
+  RunConfig now = config_of(Stage::agentic);
+  now.collect.greedy = true;  // without effect in this stage
+  now.learner.max_lag = 3;
+  EXPECT_TRUE(check_resumable(config_of(Stage::collect), now, "runs/a", remedy));
+}
+
+TEST(ResumeCheckTest, StagesThatDoNotSampleAreNotRestricted) {
+  RunConfig now = config_of(Stage::sft);
+  now.generator.temperature = 0.5;
+  EXPECT_TRUE(check_resumable(config_of(Stage::sft), now, "runs/a", remedy));
+}
+
 }  // namespace
+
 }  // namespace warpsmith::actors

@@ -11,7 +11,7 @@ TEST_F(RunTreeTest, EveryAdmittedTrajectoryIsTrainedOrDropped) {
   const RunSummary after = summary();
   EXPECT_EQ(after.admitted, 24U);
   EXPECT_EQ(after.in_flight, 0U);
-  EXPECT_TRUE(after.law_holds());
+  EXPECT_TRUE(after.is_conserved());
   EXPECT_GE(after.last_step, 3U);
 }
 
@@ -22,7 +22,7 @@ TEST_F(RunTreeTest, StoppedRunResumesWhereItWas) {
     ASSERT_TRUE(session.has_value()) << session.error().message;
     EXPECT_EQ(run(inputs_of(c, *session), 9), "done");
   }
-  EXPECT_TRUE(summary().law_holds());
+  EXPECT_TRUE(summary().is_conserved());
   auto session = resume_run(c, folder.path() / "run", "{}");
   ASSERT_TRUE(session.has_value()) << session.error().message;
   EXPECT_EQ(session->origin.version.incarnation, 2U);
@@ -32,7 +32,7 @@ TEST_F(RunTreeTest, StoppedRunResumesWhereItWas) {
   EXPECT_EQ(after.admitted, 24U);
   EXPECT_EQ(after.trained + after.dropped_total(), 24U);
   EXPECT_FALSE(after.dropped.contains("infrastructure"));  // open trajectories resumed
-  EXPECT_TRUE(after.law_holds());
+  EXPECT_TRUE(after.is_conserved());
 }
 
 TEST_F(RunTreeTest, AdaptersOnTwoRanksResumeOnOne) {
@@ -52,7 +52,7 @@ TEST_F(RunTreeTest, AdaptersOnTwoRanksResumeOnOne) {
   const RunSummary after = summary();
   EXPECT_EQ(after.trained + after.dropped_total(), 24U);
   EXPECT_FALSE(after.dropped.contains("infrastructure"));
-  EXPECT_TRUE(after.law_holds());
+  EXPECT_TRUE(after.is_conserved());
 }
 
 TEST_F(RunTreeTest, RankThatIsLateEndsTheRunAndNothingIsLost) {
@@ -72,7 +72,7 @@ TEST_F(RunTreeTest, RankThatIsLateEndsTheRunAndNothingIsLost) {
     const std::string end = run(inputs_of(c, *session), UINT64_MAX);
     EXPECT_NE(end.find("of 2 (cpu) did not finish its work within 0 ms"), std::string::npos) << end;
   }
-  EXPECT_TRUE(summary().law_holds());
+  EXPECT_TRUE(summary().is_conserved());
   c.learner.rank_timeout = std::chrono::minutes{1};
   auto session = resume_run(c, folder.path() / "run", "{}");
   ASSERT_TRUE(session.has_value()) << session.error().message;
@@ -80,7 +80,7 @@ TEST_F(RunTreeTest, RankThatIsLateEndsTheRunAndNothingIsLost) {
   EXPECT_EQ(run(inputs_of(c, *session), UINT64_MAX), "done");
   session->ledger.reset();
   EXPECT_EQ(summary().trained + summary().dropped_total(), 24U);
-  EXPECT_TRUE(summary().law_holds());
+  EXPECT_TRUE(summary().is_conserved());
 }
 
 TEST_F(RunTreeTest, SynchronousRunDropsNothingAsStale) {
@@ -99,7 +99,7 @@ TEST_F(RunTreeTest, StopWithinAStepFinishesThatStep) {
   auto session = begin_run(c, "test", "{}");
   ASSERT_TRUE(session.has_value()) << session.error().message;
   EXPECT_EQ(run(inputs_of(c, *session), 14), "done");
-  EXPECT_TRUE(summary().law_holds());
+  EXPECT_TRUE(summary().is_conserved());
 }
 
 TEST_F(RunTreeTest, RunWithoutAnAcceptedTaskFailsAndSaysWhy) {

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "policy/text/chat_turns.hpp"
+#include "policy/text/chat_format.hpp"
 #include "runtime/run/durable_file.hpp"
 #include "tests/actors/run/recorded_run.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -61,7 +61,7 @@ TEST_F(SelectionTest, KeepsGoodTrajectoriesAndCountsTheOthersByReason) {
             "1 kept; rejected: invalid_call 1, repeated_call 1, reward 1");
 }
 
-TEST_F(SelectionTest, TheLossIsOnWhatTheModelSampled) {
+TEST_F(SelectionTest, TheLossCoversOnlySampledTokens) {
   record({written, submitted}, 2);
   const RunConfig c = config();
   const auto conversations = conversations_of(*select_for_rft(c), c);
@@ -75,7 +75,7 @@ TEST_F(SelectionTest, TheLossIsOnWhatTheModelSampled) {
   EXPECT_EQ(decoded(sampled), written + "<|im_end|>" + submitted + "<|im_end|>");
 }
 
-TEST_F(SelectionTest, AnInvalidTurnCanLoseItsLossAlone) {
+TEST_F(SelectionTest, AnInvalidTurnCanLoseOnlyItsOwnLoss) {
   record({unknown, written, submitted}, 1);
   const RunConfig c = config({"rft.invalid_calls=turn"});
   const auto conversations = conversations_of(*select_for_rft(c), c);
@@ -88,7 +88,7 @@ TEST_F(SelectionTest, AnInvalidTurnCanLoseItsLossAlone) {
   EXPECT_EQ(decoded(trained), written + "<|im_end|>" + submitted + "<|im_end|>");
 }
 
-TEST_F(SelectionTest, AnotherRuleAtAResumeTrainsNoInvalidTurn) {
+TEST_F(SelectionTest, AnotherRuleOnResumeDoesNotTrainInvalidTurns) {
   record({unknown, written, submitted}, 1);
   const auto selection = select_for_rft(config({"rft.invalid_calls=turn"}));
   ASSERT_TRUE(selection) << selection.error().message;
@@ -109,7 +109,7 @@ TEST_F(SelectionTest, TurnsWithoutLossAreCounted) {
   EXPECT_EQ(selection_from_json(to_json(*selection))->front().silenced, 3U);
 }
 
-TEST_F(SelectionTest, AllClosedOnesTrainTheCriticWithTheirRewards) {
+TEST_F(SelectionTest, AllClosedTrajectoriesTrainTheCriticWithTheirRewards) {
   record({written, submitted}, 2);
   record({unknown}, -1);
   record({written}, std::nullopt);
@@ -141,7 +141,7 @@ TEST_F(SelectionTest, ADamagedRecordIsLeftOut) {
   }
 }
 
-TEST_F(SelectionTest, ALostFileOfRecordsIsCountedToo) {
+TEST_F(SelectionTest, ALostRecordFileIsAlsoCounted) {
   record({written, verified, submitted}, 1.0);
   record({written, verified, submitted}, 2.0);
   run_.close();
@@ -153,7 +153,7 @@ TEST_F(SelectionTest, ALostFileOfRecordsIsCountedToo) {
   }
 }
 
-TEST_F(SelectionTest, NoTrajectoryLeftIsAnErrorWithTheReasons) {
+TEST_F(SelectionTest, KeepingNoTrajectoryIsAnErrorWithTheReasons) {
   record({written, submitted}, -1);
   record({written, submitted}, -1);
   const auto selection = select_for_rft(config());
@@ -187,7 +187,7 @@ TEST_F(SelectionTest, ATokenizerThatChangedSinceTheRecordingIsRefused) {
   ASSERT_TRUE(keep_text(paths, model, run.text().frame));
   ASSERT_TRUE(keep_text(paths, model, run.text().frame)) << "a resume finds the same";
   ASSERT_TRUE(select_for_rft(learner));
-  std::ofstream{model / "tokenizer.json", std::ios::app} << '\n';  // of learner and source alike
+  std::ofstream{model / "tokenizer.json", std::ios::app} << '\n';  // of both learner and source
   const auto selection = select_for_rft(learner);
   ASSERT_FALSE(selection);
   EXPECT_THAT(selection.error().message, HasSubstr("is no longer what its trajectories were"));
@@ -215,7 +215,7 @@ TEST_F(SelectionTest, MissingRunsAreNamed) {
   EXPECT_THAT(select_for_rft(c).error().message, HasSubstr("rft.runs: expected at least one run"));
 }
 
-TEST_F(SelectionTest, ReadsBackToItself) {
+TEST_F(SelectionTest, ReadsBackUnchanged) {
   const Selection selection{{"/run", {1, 5}, {{"reward", {2, 3}}}}};
   const auto again = selection_from_json(to_json(selection));
   ASSERT_TRUE(again) << again.error().message;
@@ -223,7 +223,7 @@ TEST_F(SelectionTest, ReadsBackToItself) {
   EXPECT_FALSE(selection_from_json("{\"run\": 1}"));
 }
 
-TEST_F(SelectionTest, AResumeLearnsFromTheSameOnesAlthoughThereAreMore) {
+TEST_F(SelectionTest, AResumeLearnsFromTheSameTrajectoriesEvenIfThereAreMore) {
   record({written, submitted}, 2);
   const RunConfig c = config();
   const auto first = select_for_rft(c);

@@ -5,7 +5,7 @@
 namespace warpsmith::actors {
 namespace {
 
-/// Where an actor hangs.
+/// The place where an actor hangs.
 struct Place {
   std::string actor;
   std::string handler;
@@ -50,7 +50,7 @@ TEST_P(ReplacedTest, RunEndsAndNothingIsLost) {
   const RunSummary after = summary();
   EXPECT_EQ(after.admitted, 24U);
   EXPECT_EQ(after.in_flight, 0U);
-  EXPECT_TRUE(after.law_holds());
+  EXPECT_TRUE(after.is_conserved());
 }
 
 class GivenUpTest : public StuckTest {};
@@ -60,7 +60,7 @@ TEST_P(GivenUpTest, RunStopsAndNamesTheActor) {
   EXPECT_EQ(end.find("failed: " + GetParam().actor), 0U) << end;
   EXPECT_NE(end.find("stuck: no answer for 10000 ms (supervisor.stuck_timeout)"), std::string::npos)
       << end;
-  EXPECT_TRUE(summary().law_holds());
+  EXPECT_TRUE(summary().is_conserved());
 }
 
 std::string name_of(const ::testing::TestParamInfo<Place>& info) {

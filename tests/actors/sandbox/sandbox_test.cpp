@@ -9,13 +9,13 @@ namespace {
 /// Passes every submission, with three exceptions: task "lost" loses the sandbox, task "broken"
 /// does not compile, task "slow" exceeds the deadline and loses every later call. Compiling takes
 /// 100 ms, a hit in the cache 1 ms.
-class ScriptedBackend : public SandboxBackend {
+class ScriptedBackend : public sandbox::Backend {
  public:
   explicit ScriptedBackend(std::vector<Request>& seen, std::vector<std::string>* tasks = nullptr)
       : seen_(seen), tasks_(tasks) {}
-  Judgement evaluate(const Task& task, const Submission& /*submission*/, Request request,
-                     std::chrono::milliseconds /*budget*/) override {
-    seen_.push_back(request);
+  Judgement evaluate(const sandbox::EvaluateRequest& request, Deadline /*deadline*/) override {
+    const Task& task = request.task;
+    seen_.push_back(request.want);
     if (tasks_) tasks_->push_back(task.id);
     if (lost_) return InfraFailure{InfraKind::sandbox_lost, "the sandbox program is gone"};
     lost_ = task.id == "slow";
@@ -23,10 +23,10 @@ class ScriptedBackend : public SandboxBackend {
     if (task.id == "lost") return InfraFailure{InfraKind::sandbox_lost, "process ended"};
     Verdict verdict;
     verdict.outcome = task.id == "broken" ? VerdictClass::compile_error : VerdictClass::passed;
-    verdict.phase_ms["compile"] = request == Request::compile ? 100 : 1;
+    verdict.phase_ms["compile"] = request.want == Request::compile ? 100 : 1;
     return verdict;
   }
-  Result<TaskFacts> ingest(const Task& task, std::chrono::milliseconds /*budget*/) override {
+  Result<TaskFacts> ingest(const Task& task, Deadline /*deadline*/) override {
     if (tasks_) tasks_->push_back("ingest of " + task.id);
     lost_ = task.id == "slow";
     if (lost_) return fail(ErrorCode::timeout, "no answer");
@@ -43,36 +43,36 @@ class ScriptedBackend : public SandboxBackend {
 
 class SandboxTest : public ActorTest {
  protected:
-  SandboxBackendFactory factory = [this]() -> Result<std::unique_ptr<SandboxBackend>> {
+  SandboxBackendFactory factory = [this]() -> Result<std::unique_ptr<sandbox::Backend>> {
     ++made;
     if (broken) return fail(ErrorCode::process_failed, "no jail");
     return std::make_unique<ScriptedBackend>(on_device, &judged);
   };
-  SandboxBackendFactory compiler = [this]() -> Result<std::unique_ptr<SandboxBackend>> {
+  SandboxBackendFactory compiler = [this]() -> Result<std::unique_ptr<sandbox::Backend>> {
     return std::make_unique<ScriptedBackend>(on_compiler);
   };
-  SandboxSettings settings{.detached = false};
+  SandboxActorSettings settings{.detached = false};
   int made = 0;
   bool broken = false;
   std::vector<Request> on_device, on_compiler;
   std::vector<std::string> judged;  // tasks on the device, in order
   SandboxActor actor =
       sys.spawn(sandbox, identity("sandbox-0"), SandboxBackends{factory, {}}, settings);
-  SandboxActor two_stations =
+  SandboxActor two_workers =
       sys.spawn(sandbox, identity("sandbox-1"), SandboxBackends{factory, compiler}, settings);
 
   Judgement judge(const std::string& task) { return judge(actor, task, Request::final); }
   Judgement judge(const SandboxActor& by, const std::string& task, Request request) {
     EvaluateCall call;
-    call.task.id = task;
-    call.request = request;
-    const auto reply = ask<EvaluateReply>(by, call);
-    EXPECT_TRUE(reply.has_value());
-    return reply ? reply->judgement : Judgement{InfraFailure{}};
+    call.request.task.id = task;
+    call.request.want = request;
+    const auto answer = ask<Judgement>(by, call);
+    EXPECT_TRUE(answer.has_value());
+    return answer.value_or(Judgement{InfraFailure{}});
   }
   void TearDown() override {
     self->send_exit(actor, caf::exit_reason::user_shutdown);
-    self->send_exit(two_stations, caf::exit_reason::user_shutdown);
+    self->send_exit(two_workers, caf::exit_reason::user_shutdown);
     deliver_all();
   }
 };
@@ -80,7 +80,7 @@ class SandboxTest : public ActorTest {
 TEST_F(SandboxTest, AnIngestWaitsForTheEvaluationsInTheQueue) {
   const auto send = [this](const char* id) {
     EvaluateCall call;
-    call.task.id = id;
+    call.request.task.id = id;
     self->send(actor, call);
   };
   const auto ingest = [this](const char* id) {
@@ -131,7 +131,7 @@ TEST_F(SandboxTest, BackendThatCannotStartIsAnInfrastructureFailure) {
 }
 
 TEST_F(SandboxTest, CompileTimeCountsBothWorkers) {
-  const Judgement judgement = judge(two_stations, "relu", Request::final);
+  const Judgement judgement = judge(two_workers, "relu", Request::final);
   ASSERT_TRUE(std::holds_alternative<Verdict>(judgement));
   EXPECT_EQ(std::get<Verdict>(judgement).phase_ms.at("compile"), 101);
   EXPECT_EQ(on_compiler, std::vector{Request::compile});
@@ -139,11 +139,11 @@ TEST_F(SandboxTest, CompileTimeCountsBothWorkers) {
 }
 
 TEST_F(SandboxTest, SubmissionThatDoesNotCompileNeverReachesTheDevice) {
-  const Judgement judgement = judge(two_stations, "broken", Request::final);
+  const Judgement judgement = judge(two_workers, "broken", Request::final);
   EXPECT_EQ(std::get<Verdict>(judgement).outcome, VerdictClass::compile_error);
-  EXPECT_EQ(std::get<InfraFailure>(judge(two_stations, "lost", Request::verify)).kind,
+  EXPECT_EQ(std::get<InfraFailure>(judge(two_workers, "lost", Request::verify)).kind,
             InfraKind::sandbox_lost);
-  EXPECT_TRUE(std::get<Verdict>(judge(two_stations, "relu", Request::compile)).correct());
+  EXPECT_TRUE(std::get<Verdict>(judge(two_workers, "relu", Request::compile)).correct());
   EXPECT_TRUE(on_device.empty());
 }
 
@@ -159,7 +159,7 @@ TEST_F(SandboxTest, RefusedTaskIsAnErrorWithItsReason) {
 TEST_F(SandboxTest, ServesAQueueInOrder) {
   for (int i = 0; i < 5; ++i) {
     EvaluateCall call;
-    call.task.id = std::to_string(i);
+    call.request.task.id = std::to_string(i);
     self->send(actor, call);
   }
   deliver_all();

@@ -11,7 +11,7 @@
 #include <atomic>
 #include <thread>
 
-#include "actors/sandbox/service_backend.hpp"
+#include "actors/sandbox/sandbox_backend.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -52,13 +52,13 @@ TEST(SlotCoresTest, TooFewCoresNameTheKeyAndTheCores) {
   EXPECT_THAT(outside.error().message, HasSubstr("sandbox.first_core = 0"));
 }
 
-TEST(SlotCoresTest, ServicesBesideTheSlotsKeepOffTheirCores) {
+TEST(SlotCoresTest, OtherServicesStayOffTheSlotsCores) {
   const std::vector<int>& all = allowed_cores();
   const SandboxConfig one = slots(1);
-  std::vector<int> beside = beside_slots_options(one, "").cores;
+  std::vector<int> beside = options_outside_slots(one, "").cores;
   EXPECT_EQ(beside.size(), all.size() - 1);
   EXPECT_FALSE(std::ranges::count(beside, core_of(one, 0)));
-  EXPECT_TRUE(beside_slots_options(slots(static_cast<int64_t>(all.size())), "").cores.empty());
+  EXPECT_TRUE(options_outside_slots(slots(static_cast<int64_t>(all.size())), "").cores.empty());
 }
 
 TEST(SlotCoresTest, ASlotCompilesOnNoOtherSlotsCore) {
@@ -77,10 +77,10 @@ TEST(SlotCoresTest, ASlotCompilesOnNoOtherSlotsCore) {
 TEST(SlotCoresTest, MoreSlotsThanCoresLeaveNone) {
   SandboxConfig config;
   config.count = 4096;
-  EXPECT_TRUE(cores_beside_slots(config).empty());
+  EXPECT_TRUE(cores_outside_slots(config).empty());
 }
 
-TEST(SlotCoresTest, AllThreadsLeaveTheSlotsCoresAndComeBack) {
+TEST(SlotCoresTest, AllThreadsLeaveTheSlotsCoresAndReturn) {
   const size_t all = allowed_cores().size();
   if (all < 2) GTEST_SKIP() << "one core: there is none to leave";
   std::atomic<pid_t> id = 0;
@@ -101,11 +101,11 @@ TEST(SlotCoresTest, TheRanksHaveNoMoreThreadsThanCores) {
   const auto all = std::ssize(allowed_cores());
   LearnerConfig config;
   config.threads = 1;
-  EXPECT_EQ(within_cores(config), 1);
+  EXPECT_EQ(threads_within_cores(config), 1);
   config.threads = all + 1;
-  EXPECT_EQ(within_cores(config), all);
+  EXPECT_EQ(threads_within_cores(config), all);
   config.gpus = 2;
-  EXPECT_EQ(within_cores(config), std::max<int64_t>(1, all / 2));
+  EXPECT_EQ(threads_within_cores(config), std::max<int64_t>(1, all / 2));
 }
 
 TEST(SlotCoresTest, ThisProcessHasACore) {

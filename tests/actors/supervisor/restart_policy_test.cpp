@@ -49,7 +49,7 @@ TEST(RestartPolicyTest, FailuresOutsideTheWindowAreForgottenWithTheirDelay) {
   EXPECT_EQ(delay_of(later), first);
 }
 
-TEST(RestartPolicyTest, ClassesAreCountedApart) {
+TEST(RestartPolicyTest, ClassesAreCountedSeparately) {
   RestartPolicy policy{table_with({.max_restarts = 1})};
   (void)policy.on_failure(FailureClass::peer_lost, start);
   EXPECT_TRUE(
@@ -70,7 +70,7 @@ TEST(RestartPolicyTest, EveryErrorCodeHasAClass) {
   EXPECT_EQ(failure_class_of(ErrorCode::infrastructure), FailureClass::crashed);
 }
 
-RC_GTEST_PROP(RestartPolicyProperty, NoWindowHoldsMoreRestartsThanAllowed, ()) {
+RC_GTEST_PROP(RestartPolicyProperty, NoWindowHasMoreRestartsThanAllowed, ()) {
   const auto allowed = *rc::gen::inRange<uint32_t>(0, 6);
   const auto gaps = *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 700));
   RestartPolicy policy{table_with({.max_restarts = allowed, .window = milliseconds{1000}})};

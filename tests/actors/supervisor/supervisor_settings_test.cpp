@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "actors/supervisor/supervisor_settings.hpp"
+#include "actors/supervisor/supervisor.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A synthesis beside composers: same tasks whatever their number, after a loss, and after a resume.
+// A synthesis with composers: the same tasks for any number of composers, after a loss, and after a
+// resume.
 #include <fstream>
 #include <set>
 
@@ -32,13 +33,13 @@ struct Heard {
   size_t dies_at = SIZE_MAX;  // the composer ends with that many requests
   size_t lost_at = SIZE_MAX;  // the composer's node is lost with that many requests
   size_t refused = 0;         // further requests that it then refuses
-  size_t without_node = 0;    // the first composers, which have given up their nodes
+  size_t without_node = 0;    // the first composers, which have abandoned their nodes
 };
 
 ComposerActor::behavior_type without_node(ComposerActor::pointer /*self*/) {
   return {[](atom::status) { return ActorStatus{}; },
           [](atom::compose, uint64_t /*index*/) -> caf::result<Composition> {
-            return to_caf({ErrorCode::process_failed, "the node is given up: no route"});
+            return to_caf({ErrorCode::process_failed, "the node was abandoned: no route"});
           },
           [](const Peers&) {}, [](const TokenChunk&) {}};
 }
@@ -63,20 +64,19 @@ ComposerActor::behavior_type scripted(ComposerActor::pointer self, Heard* heard)
             }
             if (heard->asked.size() > heard->lost_at && heard->refused > 0) {
               --heard->refused;
-              return to_caf({ErrorCode::capacity, "the node is not there yet"});
+              return to_caf({ErrorCode::capacity, "the node is not ready yet"});
             }
             return composition(index);
           },
           [](const Peers&) {}, [](const TokenChunk&) {}};
 }
 
-class AcceptingBackend : public SandboxBackend {
+class AcceptingBackend : public sandbox::Backend {
  public:
-  Judgement evaluate(const Task& /*task*/, const Submission& /*submission*/, Request /*request*/,
-                     std::chrono::milliseconds /*budget*/) override {
+  Judgement evaluate(const sandbox::EvaluateRequest& /*request*/, Deadline /*deadline*/) override {
     return Verdict{};
   }
-  Result<TaskFacts> ingest(const Task& /*task*/, std::chrono::milliseconds /*budget*/) override {
+  Result<TaskFacts> ingest(const Task& /*task*/, Deadline /*deadline*/) override {
     return TaskFacts{};
   }
 };
@@ -115,7 +115,7 @@ class ComposingTest : public ActorTest {
     for (int i = 0; i < 40; ++i) seen.insert(ask<PreparedTask>(actor, atom::next_task_v)->task.id);
     return seen;
   }
-  /// The line of what the file says.
+  /// The summary line of the file.
   std::string funnel() {
     const auto text = read_text_file(folder.path() / synthesis::funnel_file, 1 << 16);
     const auto read = text ? synthesis::parse_funnel(*text) : tl::unexpected(text.error());
@@ -138,11 +138,11 @@ class ComposingTest : public ActorTest {
   std::vector<FailureReport> reports;
   SupervisorActor supervisor = sys.spawn(hears_reports, &reports);
   SandboxActor judge = sys.spawn(sandbox, identity("sandbox-0"),
-                                 SandboxBackends{[]() -> Result<std::unique_ptr<SandboxBackend>> {
+                                 SandboxBackends{[]() -> Result<std::unique_ptr<sandbox::Backend>> {
                                                    return std::make_unique<AcceptingBackend>();
                                                  },
                                                  {}},
-                                 SandboxSettings{.detached = false});
+                                 SandboxActorSettings{.detached = false});
   SynthesisActor actor;
   const std::set<std::string> all{"t0", "t1", "t3", "t6", "t7", "t9"};
 };
@@ -194,7 +194,7 @@ TEST_F(ComposingTest, AComposerWithoutItsNodeIsAskedAgainAfterAWhile) {
   EXPECT_EQ(tasks(), all);
 }
 
-TEST_F(ComposingTest, ComposersThatGaveUpTheirNodesLeaveTheWorkToOthers) {
+TEST_F(ComposingTest, ComposersThatAbandonedTheirNodesLeaveTheWorkToOthers) {
   heard.without_node = 2;
   start(10);
   with_composers(3);
@@ -210,10 +210,10 @@ TEST_F(ComposingTest, WithoutAnyComposerTheRunEndsWithTheReason) {
   ASSERT_FALSE(reports.empty());
   EXPECT_EQ(reports.front().code, ErrorCode::process_failed);
   EXPECT_EQ(reports.front().message,
-            "no composer is left; the last: the node is given up: no route");
+            "no composer is left; the last: the node was abandoned: no route");
 }
 
-TEST_F(ComposingTest, AResumedRunGoesOnAndKnowsItsTasks) {
+TEST_F(ComposingTest, AResumedRunContinuesWithItsTasks) {
   end(start(4));
   start(4);
   with_composers(2);
@@ -222,7 +222,7 @@ TEST_F(ComposingTest, AResumedRunGoesOnAndKnowsItsTasks) {
   heard.asked.clear();
   start(10);
   deliver_all();
-  EXPECT_EQ(tasks(), (std::set<std::string>{"t0", "t1", "t3"})) << "before any composer is there";
+  EXPECT_EQ(tasks(), (std::set<std::string>{"t0", "t1", "t3"})) << "before any composer exists";
   with_composers(2);
   EXPECT_EQ(tasks(), all);
   EXPECT_EQ(heard.asked.size(), 6U) << "what was composed is not composed again";
@@ -236,7 +236,7 @@ TEST_F(ComposingTest, AJournalOfAnotherSeedEndsTheSynthesis) {
   EXPECT_FALSE(ask<ActorStatus>(actor, atom::status_v).has_value());
 }
 
-TEST_F(ComposingTest, AComposedTaskThatTheRunHasAlreadyIsLeftOut) {
+TEST_F(ComposingTest, AComposedTaskThatTheRunAlreadyHasIsLeftOut) {
   Task task;
   task.id = "t1";
   start(10, {task});

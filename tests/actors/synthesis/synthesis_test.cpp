@@ -5,7 +5,6 @@
 #include <set>
 
 #include "actors/sandbox/sandbox.hpp"
-#include "actors/synthesis/synthesis_settings.hpp"
 #include "tests/actors/stand_ins.hpp"
 #include "tests/support/actor_test.hpp"
 
@@ -13,13 +12,12 @@ namespace warpsmith::actors {
 namespace {
 
 /// Refuses the tasks whose id begins with "bad".
-class PickyBackend : public SandboxBackend {
+class PickyBackend : public sandbox::Backend {
  public:
-  Judgement evaluate(const Task& /*task*/, const Submission& /*submission*/, Request /*request*/,
-                     std::chrono::milliseconds /*budget*/) override {
+  Judgement evaluate(const sandbox::EvaluateRequest& /*request*/, Deadline /*deadline*/) override {
     return Verdict{};
   }
-  Result<TaskFacts> ingest(const Task& task, std::chrono::milliseconds /*budget*/) override {
+  Result<TaskFacts> ingest(const Task& task, Deadline /*deadline*/) override {
     if (task.id.starts_with("bad")) return fail(ErrorCode::invalid_argument, "refused");
     TaskFacts facts;
     facts.eager_ms = 1.5;
@@ -30,10 +28,10 @@ class PickyBackend : public SandboxBackend {
 /// Fails three times with the task "ill" and twice with "slow".
 class FlakyBackend : public PickyBackend {
  public:
-  Result<TaskFacts> ingest(const Task& task, std::chrono::milliseconds budget) override {
+  Result<TaskFacts> ingest(const Task& task, Deadline deadline) override {
     const int failures = task.id == "ill" ? 3 : task.id == "slow" ? 2 : 0;
     if (++tries_[task.id] <= failures) return fail(ErrorCode::timeout, "took too long");
-    return PickyBackend::ingest(task, budget);
+    return PickyBackend::ingest(task, deadline);
   }
 
  private:
@@ -66,11 +64,11 @@ class SynthesisTest : public ActorTest {
   }
 
   SandboxActor judge = sys.spawn(sandbox, identity("sandbox-0"),
-                                 SandboxBackends{[]() -> Result<std::unique_ptr<SandboxBackend>> {
+                                 SandboxBackends{[]() -> Result<std::unique_ptr<sandbox::Backend>> {
                                                    return std::make_unique<FlakyBackend>();
                                                  },
                                                  {}},
-                                 SandboxSettings{.detached = false});
+                                 SandboxActorSettings{.detached = false});
   SynthesisActor actor;
 };
 
@@ -82,11 +80,11 @@ TEST_F(SynthesisTest, AnswersAcceptedTasksOnly) {
   EXPECT_EQ(seen, (std::set<std::string>{"a", "b"}));
 }
 
-TEST_F(SynthesisTest, ALargeSetBeginsWithASampleOfIt) {
+TEST_F(SynthesisTest, ALargeSetStartsWithARandomSample) {
   std::vector<Task> tasks(100);
   for (size_t i = 0; i < tasks.size(); ++i) tasks[i].id = std::to_string(100 + i);
   SynthesisSettings settings;
-  settings.max_tasks = 20;  // the first ones alone
+  settings.max_tasks = 20;  // only the first ones
   settings.mixed = true;
   actor = sys.spawn(synthesis, identity("synthesis-0"), tasks, std::vector{judge}, settings);
   deliver_all();
@@ -97,7 +95,7 @@ TEST_F(SynthesisTest, ALargeSetBeginsWithASampleOfIt) {
   EXPECT_GT(*seen.rbegin(), "180") << "the last ones come as early as the first";
 }
 
-TEST(SynthesisSettingsTest, OnlyASetTooLargeToBeAwaitedIsMixed) {
+TEST(SynthesisSettingsTest, OnlyALargeSetIsShuffled) {
   const auto settings = [](size_t tasks) { return synthesis_settings({}, tasks, "run"); };
   EXPECT_FALSE(settings(64).mixed);
   EXPECT_EQ(settings(64).min_ready, 64);
@@ -105,14 +103,14 @@ TEST(SynthesisSettingsTest, OnlyASetTooLargeToBeAwaitedIsMixed) {
   EXPECT_EQ(settings(65).min_ready, 64);
 }
 
-TEST_F(SynthesisTest, AskerWaitsUntilEnoughTasksAreAccepted) {
+TEST_F(SynthesisTest, RequestsWaitUntilEnoughTasksAreAccepted) {
   with_tasks({"a", "b", "c"}, 3);
   const auto task = ask<PreparedTask>(actor, atom::next_task_v);
   ASSERT_TRUE(task.has_value()) << task.error().message;
   EXPECT_EQ(task->facts.eager_ms, 1.5);
 }
 
-TEST_F(SynthesisTest, AnEvaluationGetsEachTaskAsOftenAsItLacksSamplesThenNone) {
+TEST_F(SynthesisTest, AnEvaluationGetsOnlyTheMissingSamplesOfEachTask) {
   std::vector<Task> tasks(3);
   for (size_t i = 0; i < 3; ++i) tasks[i].id = std::vector<std::string>{"a", "bad-1", "b"}[i];
   SynthesisSettings settings;
@@ -170,7 +168,7 @@ TEST_F(SynthesisTest, FindsATaskByIdEvenBeforeItsIngest) {
             ErrorCode::not_found);
 }
 
-TEST_F(SynthesisTest, AskerGetsAnErrorWhenEveryTaskWasRefused) {
+TEST_F(SynthesisTest, RequestsFailWhenEveryTaskWasRefused) {
   with_tasks({"bad-1", "bad-2"});
   const auto task = ask<PreparedTask>(actor, atom::next_task_v);
   ASSERT_FALSE(task.has_value());

@@ -12,7 +12,7 @@ Observation seen(double alive, double busy, double tokens) {
           {}};
 }
 
-TEST(StepTelemetryTest, EveryStepGetsTheGainSinceTheLastOne) {
+TEST(StepTelemetryTest, EveryStepGetsTheIncreaseSinceTheLastOne) {
   StepTelemetry telemetry;
   telemetry.observe(seen(10, 5, 100));
   (void)telemetry.take();

@@ -15,7 +15,7 @@ class TelemetryTest : public ActorTest {
   }
 };
 
-TEST_F(TelemetryTest, SnapshotHoldsTheLatestValueOfEverySource) {
+TEST_F(TelemetryTest, SnapshotHasTheLatestValueOfEverySource) {
   self->send(actor, Observation{"learner", {{"reward", 0.5}}, {}});
   self->send(actor, Observation{"learner", {{"reward", 0.75}}, {}});
   self->send(actor, Observation{"generator-0", {{"tokens", 12}}, {{"phase", "decoding"}}});

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every bench, as small as possible: it runs, and its JSON has the documented figures.
+#include "commands/bench/bench.hpp"
+
 #include <gtest/gtest.h>
 #include <sched.h>
 
@@ -8,8 +10,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "commands/bench/bench_parts.hpp"
-#include "commands/bench/fault_kinds.hpp"
+#include "commands/bench/faults.hpp"
 #include "runtime/cuda/driver.hpp"
 #include "runtime/environment.hpp"
 #include "sandbox/contract/device/cuda_compiler.hpp"
@@ -166,7 +167,7 @@ TEST_F(BenchTest, TasksAreAcceptedOrRefusedWithTheReason) {
   EXPECT_GT(out["tasks"][2]["eager_ms"].get<double>(), 0);
 }
 
-TEST_F(BenchTest, TasksOfPublicReportsAreTakenInOrRefusedByName) {
+TEST_F(BenchTest, TasksOfPublicReportsAreAcceptedOrRefusedByName) {
   constexpr const char* cases = "../shared/cases/tasks";
   if (!has_python()) GTEST_SKIP() << "no Python environment";
   if (!std::filesystem::exists(cases)) GTEST_SKIP() << cases << " is not here";
@@ -202,10 +203,9 @@ TEST_F(BenchTest, DeviceFaultsCompileUnlessThatIsTheFault) {
       sandbox::find_cuda_toolchain(sandbox::built_with_toolkit(), python_interpreter().string());
   if (!toolchain) GTEST_SKIP() << toolchain.error().message;
   const TemporaryFolder folder;
-  auto compiler = sandbox::CudaCompiler::open({.program = WARPSMITH_TEST_SANDBOX,
-                                               .toolchain = *toolchain,
-                                               .cache_dir = (folder.path() / "cubins").string()},
-                                              Deadline::after(std::chrono::minutes{1}));
+  auto compiler = sandbox::CudaCompiler::open(
+      {{.program = WARPSMITH_TEST_SANDBOX, .cache_dir = folder.path()}, *toolchain},
+      Deadline::after(std::chrono::minutes{1}));
   ASSERT_TRUE(compiler) << compiler.error().message;
   TaskSignature signature;
   signature.tensors = {{"x", TensorRole::input, Dtype::f32, {256, 1024}, {"d0", "d1"}},
@@ -224,7 +224,7 @@ TEST_F(BenchTest, DeviceFaultsCompileUnlessThatIsTheFault) {
   };
   EXPECT_EQ(refusal(honest_fault_files("device")), std::nullopt);
   for (const FaultKind& kind : fault_kinds("device")) {
-    if (kind.strikes) continue;
+    if (kind.kills) continue;
     const auto refused = refusal(kind.files);
     // A fault that only the device can show must compile.
     const bool at_compile_time = kind.expected.contains(VerdictClass::compile_error) ||

@@ -8,9 +8,8 @@
 #include <chrono>
 #include <set>
 
-#include "commands/bench/fault_figures.hpp"
-#include "commands/bench/fault_kinds.hpp"
-#include "commands/bench/strike.hpp"
+#include "commands/bench/faults.hpp"
+#include "commands/bench/service_processes.hpp"
 
 namespace warpsmith::commands {
 namespace {
@@ -53,18 +52,18 @@ TEST(ProcessCensusTest, FindsAZombieAndForgetsReapedProcesses) {
     ::_exit(0);
   }
   ProcessCensus census;
-  census.look(::getpid());
-  EXPECT_THAT(census.left(), Contains(Field(&ProcessSeen::pid, child)));
+  census.add_descendants(::getpid());
+  EXPECT_THAT(census.remaining(), Contains(Field(&ProcessSeen::pid, child)));
   (void)::kill(child, SIGKILL);
   siginfo_t ended;
   ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT), 0);
-  EXPECT_THAT(census.left(), Contains(testing::AllOf(Field(&ProcessSeen::pid, child),
-                                                     Field(&ProcessSeen::state, 'Z'))));
+  EXPECT_THAT(census.remaining(), Contains(testing::AllOf(Field(&ProcessSeen::pid, child),
+                                                          Field(&ProcessSeen::state, 'Z'))));
   ASSERT_EQ(::waitpid(child, nullptr, 0), child);
-  EXPECT_THAT(census.left(), Not(Contains(Field(&ProcessSeen::pid, child))));
+  EXPECT_THAT(census.remaining(), Not(Contains(Field(&ProcessSeen::pid, child))));
 }
 
-TEST(StrikeTest, DistinguishesTheProcessesOfAService) {
+TEST(ProcessKillerTest, DistinguishesTheProcessesOfAService) {
   const std::vector<ProcessSeen> service{
       seen(20, 10, {"/usr/bin/bwrap", "--unshare-user", "/runner", "runner"}),
       seen(21, 20, {"/runner", "runner"}),
@@ -74,20 +73,20 @@ TEST(StrikeTest, DistinguishesTheProcessesOfAService) {
       seen(40, 10, {"/usr/bin/bwrap", "/bin/sh"}),
       seen(41, 40, {"/bin/sh", "-c"}),
       seen(42, 41, {"/usr/bin/g++"})};
-  EXPECT_EQ(find_piece(service, Piece::candidate, 10), 21);
-  EXPECT_EQ(find_piece(service, Piece::reference_worker, 10), 31);
-  EXPECT_EQ(find_piece(service, Piece::compiler, 10), 41);
-  EXPECT_EQ(find_piece(service, Piece::service, 10), 10);
-  EXPECT_EQ(find_piece({}, Piece::candidate, 10), std::nullopt);
-  EXPECT_EQ(find_piece({seen(20, 10, {"bwrap"}), seen(21, 20, {"/runner", "launcher"}, 'Z')},
-                       Piece::candidate, 10),
+  EXPECT_EQ(find_process(service, SlotProcess::candidate, 10), 21);
+  EXPECT_EQ(find_process(service, SlotProcess::reference_worker, 10), 31);
+  EXPECT_EQ(find_process(service, SlotProcess::compiler, 10), 41);
+  EXPECT_EQ(find_process(service, SlotProcess::service, 10), 10);
+  EXPECT_EQ(find_process({}, SlotProcess::candidate, 10), std::nullopt);
+  EXPECT_EQ(find_process({seen(20, 10, {"bwrap"}), seen(21, 20, {"/runner", "launcher"}, 'Z')},
+                         SlotProcess::candidate, 10),
             std::nullopt);
 }
 
-TEST(StrikeTest, KillsNothingIfThereIsNoSuchProcess) {
+TEST(ProcessKillerTest, KillsNothingIfThereIsNoSuchProcess) {
   ProcessCensus census;
-  Strike strike(::getpid(), Piece::candidate, std::chrono::microseconds{0}, census);
-  EXPECT_FALSE(strike.hit());
+  ProcessKiller killer(::getpid(), SlotProcess::candidate, std::chrono::microseconds{0}, census);
+  EXPECT_FALSE(killer.finish());
 }
 
 TEST(FaultKindsTest, EachHasANameAndEitherASubmissionOrAProcess) {
@@ -95,8 +94,8 @@ TEST(FaultKindsTest, EachHasANameAndEitherASubmissionOrAProcess) {
     std::set<std::string> names;
     for (const FaultKind& kind : fault_kinds(contract)) {
       EXPECT_TRUE(names.insert(kind.name).second) << kind.name;
-      EXPECT_EQ(kind.strikes.has_value(), kind.files.empty()) << kind.name;
-      EXPECT_EQ(kind.strikes.has_value(), kind.expected.empty()) << kind.name;
+      EXPECT_EQ(kind.kills.has_value(), kind.files.empty()) << kind.name;
+      EXPECT_EQ(kind.kills.has_value(), kind.expected.empty()) << kind.name;
       EXPECT_EQ(kind.expected.contains(VerdictClass::passed), kind.name == "slow") << kind.name;
     }
     for (const char* piece :
@@ -127,10 +126,10 @@ TEST(FaultFiguresTest, APassIsComparedSetBySetInAnyOrder) {
 TEST(FaultFiguresTest, EveryBarCounts) {
   FaultFigures good;
   good.honest = good.honest_equal = 3;
-  good.struck = good.struck_equal = 1;
+  good.killed = good.killed_equal = 1;
   good.kinds["hang"] = {.count = 2};
-  good.remains.free_bytes_before = 100ULL << 20U;
-  good.remains.free_bytes_after = 90ULL << 20U;
+  good.leftovers.free_bytes_before = 100ULL << 20U;
+  good.leftovers.free_bytes_after = 90ULL << 20U;
   EXPECT_TRUE(good.meets_bars());
   EXPECT_EQ(good.faults(), 2);
   const auto fails = [&](const auto& spoil) {
@@ -139,13 +138,13 @@ TEST(FaultFiguresTest, EveryBarCounts) {
     return !figures.meets_bars();
   };
   EXPECT_TRUE(fails([](FaultFigures& f) { f.honest_equal = 2; }));
-  EXPECT_TRUE(fails([](FaultFigures& f) { f.struck_equal = 0; }));
+  EXPECT_TRUE(fails([](FaultFigures& f) { f.killed_equal = 0; }));
   EXPECT_TRUE(fails([](FaultFigures& f) { f.kinds["hang"].unexpected = 1; }));
-  EXPECT_TRUE(fails([](FaultFigures& f) { f.remains.zombies = {"7 bwrap (Z)"}; }));
-  EXPECT_TRUE(fails([](FaultFigures& f) { f.remains.processes = {"7 bwrap (S)"}; }));
-  EXPECT_TRUE(fails([](FaultFigures& f) { f.remains.groups = {"/sys/fs/cgroup/x"}; }));
-  EXPECT_TRUE(fails([](FaultFigures& f) { f.remains.files = {"tmp-1-1"}; }));
-  EXPECT_TRUE(fails([](FaultFigures& f) { f.remains.free_bytes_after = 1; }));
+  EXPECT_TRUE(fails([](FaultFigures& f) { f.leftovers.zombies = {"7 bwrap (Z)"}; }));
+  EXPECT_TRUE(fails([](FaultFigures& f) { f.leftovers.processes = {"7 bwrap (S)"}; }));
+  EXPECT_TRUE(fails([](FaultFigures& f) { f.leftovers.groups = {"/sys/fs/cgroup/x"}; }));
+  EXPECT_TRUE(fails([](FaultFigures& f) { f.leftovers.files = {"tmp-1-1"}; }));
+  EXPECT_TRUE(fails([](FaultFigures& f) { f.leftovers.free_bytes_after = 1; }));
 }
 
 }  // namespace

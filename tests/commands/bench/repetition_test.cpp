@@ -5,8 +5,6 @@
 
 #include <deque>
 
-#include "commands/bench/final_verdict.hpp"
-
 namespace warpsmith::commands {
 namespace {
 
@@ -14,8 +12,8 @@ Verdict timed(double eager, Interval eager_ci, double compile, Interval compile_
   Verdict verdict{.outcome = VerdictClass::passed};
   verdict.shapes.push_back({.speedup_eager = eager,
                             .speedup_compile = compile,
-                            .speedup_eager_ci = eager_ci,
-                            .speedup_compile_ci = compile_ci});
+                            .speedup_eager_interval = eager_ci,
+                            .speedup_compile_interval = compile_ci});
   return verdict;
 }
 
@@ -49,7 +47,7 @@ TEST(RepetitionTest, OnlyAStraddledLowerMilestoneIsExplained) {
   EXPECT_DOUBLE_EQ(repetition.median_speedup_eager(), 1.2);
 }
 
-TEST(RepetitionTest, TheBarHoldsTheMedianOnBothSides) {
+TEST(RepetitionTest, TheBarLimitsTheMedianOnBothSides) {
   const auto meets = [](const std::vector<double>& speedups) {
     Repetition repetition;
     for (const double one : speedups) repetition.verdicts.push_back({.speedup_eager = one});
@@ -62,16 +60,15 @@ TEST(RepetitionTest, TheBarHoldsTheMedianOnBothSides) {
 }
 
 /// Returns the given judgements in order.
-class ScriptedBackend : public SandboxBackend {
+class ScriptedBackend : public sandbox::Backend {
  public:
   explicit ScriptedBackend(std::deque<Judgement> answers) : answers_(std::move(answers)) {}
-  Judgement evaluate(const Task& /*task*/, const Submission& /*submission*/, Request /*request*/,
-                     std::chrono::milliseconds /*budget*/) override {
+  Judgement evaluate(const sandbox::EvaluateRequest& /*request*/, Deadline /*deadline*/) override {
     Judgement answer = answers_.front();
     answers_.pop_front();
     return answer;
   }
-  Result<TaskFacts> ingest(const Task& /*task*/, std::chrono::milliseconds /*budget*/) override {
+  Result<TaskFacts> ingest(const Task& /*task*/, Deadline /*deadline*/) override {
     return fail(ErrorCode::unsupported, "not used here");
   }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "commands/bench/state_lines.hpp"
-
 #include <gtest/gtest.h>
 
 #include <sstream>
+
+#include "commands/bench/bench.hpp"
 
 namespace warpsmith::commands {
 namespace {

@@ -13,17 +13,16 @@ namespace {
 using std::chrono::milliseconds;
 
 /// Accepts every task but "random"; "good" files pass and are 30 % faster than torch.compile.
-class ScriptedJudge : public SandboxBackend {
+class ScriptedJudge : public sandbox::Backend {
  public:
-  Judgement evaluate(const Task& /*task*/, const Submission& submission, Request /*request*/,
-                     milliseconds /*budget*/) override {
+  Judgement evaluate(const sandbox::EvaluateRequest& request, Deadline /*deadline*/) override {
     Verdict verdict{.outcome = VerdictClass::wrong};
-    if (submission.files.at("kernel.cpp") != "good") return verdict;
+    if (request.submission.files.at("kernel.cpp") != "good") return verdict;
     verdict.outcome = VerdictClass::passed;
-    verdict.shapes.push_back({.speedup_compile_ci = Interval{1.2, 1.4}});
+    verdict.shapes.push_back({.speedup_compile_interval = Interval{1.2, 1.4}});
     return verdict;
   }
-  Result<TaskFacts> ingest(const Task& task, milliseconds /*budget*/) override {
+  Result<TaskFacts> ingest(const Task& task, Deadline /*deadline*/) override {
     if (task.id == "lost") return fail(ErrorCode::peer_lost, "the service ended");
     if (task.id == "random") return fail(ErrorCode::invalid_argument, "two calls differ");
     return TaskFacts{};
@@ -55,7 +54,7 @@ TEST_F(TaskSurveyTest, RightAndWrongSolutionsAreJudgedSeparately) {
   const auto seen = survey("rows");
   ASSERT_TRUE(seen) << seen.error().message;
   const SurveyCounts sum = Survey{{*seen}}.counts();
-  EXPECT_EQ(sum.taken_in, 1);
+  EXPECT_EQ(sum.accepted, 1);
   EXPECT_EQ(sum.right_passed, 1);
   EXPECT_EQ(sum.beat_compile, 1);
   EXPECT_EQ(sum.wrong, 1);

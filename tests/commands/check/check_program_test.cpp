@@ -75,7 +75,7 @@ TEST_F(CheckProgramTest, AnInvalidPlanIsReportedByItsPlace) {
   EXPECT_EQ(end.out, "compile_error\n  plan.toml:11:13: division by zero\n");
 }
 
-TEST_F(CheckProgramTest, CompilingOnlyEarnsNothing) {
+TEST_F(CheckProgramTest, CompilingOnlyHasNoReward) {
   const std::string kernel = file(
       "kernel.cpp", "extern \"C\" void solve(const void* const*, void* const*, const long*) {}");
   const ChildExit cpu = check({"--compile-only", "--task", cpu_task, kernel});
@@ -172,7 +172,7 @@ TEST_F(CheckProgramTest, BadSolutionsAreNamed) {
               HasSubstr("linked.cpp: symbolic links are not followed; copy the file\n"));
 }
 
-TEST_F(CheckProgramTest, SourcesThatAreNoTextAreNamed) {
+TEST_F(CheckProgramTest, SourcesThatAreNotTextAreNamed) {
   const auto said = [this](const std::string& text) {
     const ChildExit end = check({"--compile-only", "--task", cpu_task, file("kernel.cpp", text)});
     EXPECT_EQ(end.exit_code, 1) << end.err;
@@ -196,7 +196,7 @@ TEST_F(CheckProgramTest, VariablesOfCompilersDoNotReachThem) {
   EXPECT_EQ(end.exit_code, 0) << end.out << end.err;
 }
 
-TEST_F(CheckProgramTest, WhatIsNotAFileIsNamedInEveryContract) {
+TEST_F(CheckProgramTest, EntriesThatAreNotFilesAreNamedInEveryContract) {
   const auto refusal = [](const fs::path& solution) {
     const ChildExit end = check({"--compile-only", "--task", cpu_task, solution.string()});
     EXPECT_EQ(end.exit_code, 2) << end.out << end.err;

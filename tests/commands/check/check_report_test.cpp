@@ -27,7 +27,7 @@ Verdict measured() {
   slow.eager_ms = 1;
   slow.compile_ms = 0.75;
   slow.speedup_eager = 2;
-  slow.speedup_eager_ci = Interval{1.9, 2.1};
+  slow.speedup_eager_interval = Interval{1.9, 2.1};
   verdict.shapes = {fast, slow};
   return verdict;
 }
@@ -41,7 +41,7 @@ TEST(CheckReportTest, TextHasVerdictFeedbackSpeedupTrustAndJail) {
   EXPECT_THAT(text, HasSubstr("jail: network none, seccomp runner\n"));
 }
 
-TEST(CheckReportTest, TextLeavesOutWhatWasNotMeasured) {
+TEST(CheckReportTest, TextOmitsFiguresThatWereNotMeasured) {
   Verdict verdict = measured();
   verdict.outcome = VerdictClass::compile_error;
   verdict.shapes.clear();
@@ -61,7 +61,7 @@ TEST(CheckReportTest, TheClassAppearsOnceAndEachLineIsIndented) {
               testing::StartsWith("compile_error\n  plan.toml:1:1: a\n  plan.toml:2:1: b\n"));
 }
 
-TEST(CheckReportTest, WhatWasNotTimedHasNoReward) {
+TEST(CheckReportTest, UntimedJudgementsHaveNoReward) {
   Verdict verdict;
   verdict.outcome = VerdictClass::passed;
   verdict.contract = "cpu";
@@ -75,7 +75,7 @@ TEST(CheckReportTest, WhatWasNotTimedHasNoReward) {
   EXPECT_FALSE(json::parse(judgement_json(verdict))["reward"].is_null());
 }
 
-TEST(CheckReportTest, AnExplanationStandsAlone) {
+TEST(CheckReportTest, AnExplanationIsPrintedByItself) {
   Verdict verdict = measured();
   verdict.feedback = "extents d0 = 4\n";
   EXPECT_EQ(judgement_text(verdict, Request::explain), "extents d0 = 4\n");
@@ -93,13 +93,13 @@ TEST(CheckReportTest, JsonShowsTheSlowestShapeAndHasEveryKey) {
   }
   EXPECT_EQ(out["speedup_eager"], 2.0);
   EXPECT_TRUE(out["speedup_compile"].is_null());
-  EXPECT_FALSE(out.contains("seed_commitment")) << "it would prove nothing beside the seed";
+  EXPECT_FALSE(out.contains("seed_commitment")) << "it would prove nothing next to the seed";
 }
 
 Verdict measured_on_a_gpu() {
   Verdict verdict = measured();
   verdict.shapes[1].further = {
-      {.name = "max-autotune", .ms = 0.6, .speedup = 1.2, .speedup_ci = Interval{1.1, 1.3}},
+      {.name = "max-autotune", .ms = 0.6, .speedup = 1.2, .speedup_interval = Interval{1.1, 1.3}},
       {.name = "cuda-graph", .reason = "it cannot be captured"}};
   verdict.evidence =
       R"({"timing": {"clocks": {"sm_mhz": [1980, 1950], "summary": {"lowest_sm_mhz": 1950,

@@ -19,7 +19,7 @@ const std::string no_nodes = "no /dev/nvidiactl, /dev/nvidia-uvm, /dev/nvidia-uv
 class LackingNodesTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (cuda::lacking_nodes() != no_nodes) GTEST_SKIP() << "this machine has device nodes";
+    if (cuda::missing_device_nodes() != no_nodes) GTEST_SKIP() << "this machine has device nodes";
     ::setenv("LD_LIBRARY_PATH", WARPSMITH_FAKE_DRIVER, 1);
   }
 
@@ -95,7 +95,7 @@ TEST_F(LackingNodesTest, PythonWorkersGiveAGpuTheSameNameInLeases) {
   ::setenv("WARPSMITH_FAKE_CUINIT", "0", 1);
   const auto fake = cuda::DynamicLibrary::open({WARPSMITH_FAKE_DRIVER "/libcuda.so.1"});
   ASSERT_TRUE(fake) << fake.error().message;
-  const auto driver = cuda::Driver::load();  // takes the library that is there by that name
+  const auto driver = cuda::Driver::load();  // uses the library that exists by that name
   ASSERT_TRUE(driver) << driver.error().message;
   const auto gpus = driver->gpus();
   ASSERT_TRUE(gpus) << gpus.error().message;

@@ -23,7 +23,7 @@ TEST(EvalReportTest, RewardsOfAnEarlierEvaluationAreReadByTask) {
   EXPECT_EQ(read->passed, (ValuesByTask{{"a", {1, 0, 1}}})) << "b's report has none";
 }
 
-TEST(EvalReportTest, WhatIsMissingOrWrongIsNamed) {
+TEST(EvalReportTest, MissingOrWrongKeysAreNamed) {
   const auto message = [](std::string_view text) {
     const auto rewards = parse_eval_outcomes(text);
     return rewards ? std::string{} : rewards.error().message;

@@ -20,7 +20,7 @@ TEST(EvalSummaryTest, FiguresAreSharesMeansAndGeometricMeans) {
   EXPECT_EQ(summary.by_task.at("a").samples, 2U);
 }
 
-TEST(EvalSummaryTest, ReportsWhatStrictPassesBesideWhatPaperPasses) {
+TEST(EvalSummaryTest, ReportsPassesByStrictAmongPassesByPaper) {
   EXPECT_FALSE(figures_of(samples()).strict_pass_rate);
   std::vector<EvalSample> some = samples();
   some[0].strict = true;

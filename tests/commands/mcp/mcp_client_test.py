@@ -209,7 +209,7 @@ class ClientTest(unittest.TestCase):
                 self.assertGreater(body[name], 0, tool)
             self.assertAlmostEqual(body["speedup_eager"], body["eager_ms"] / body["candidate_ms"],
                                    delta=body["speedup_eager"] / 2)
-        self.assertTrue(told, "a call that takes seconds says what it does")
+        self.assertTrue(told, "a call that takes seconds reports progress")
         self.assertEqual(answers["submit"][2]["submission"], 1)
 
 

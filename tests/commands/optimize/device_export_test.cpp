@@ -4,11 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "commands/optimize/export_steps.hpp"
+#include "commands/optimize/export_package.hpp"
 #include "runtime/cuda/context.hpp"
 #include "runtime/environment.hpp"
 #include "sandbox/compile/cuda_toolchain.hpp"
-#include "sandbox/contract/registry.hpp"
+#include "sandbox/contract/contract.hpp"
 #include "sandbox/plan/plan_reader.hpp"
 #include "tests/commands/optimize/export_fixture.hpp"
 

@@ -7,7 +7,7 @@
 #include "runtime/cuda/context.hpp"
 #include "runtime/environment.hpp"
 #include "sandbox/compile/cuda_toolchain.hpp"
-#include "sandbox/contract/registry.hpp"
+#include "sandbox/contract/contract.hpp"
 #include "tests/commands/optimize/export_fixture.hpp"
 
 namespace warpsmith::commands {
@@ -70,7 +70,7 @@ const char* const binding = R"cpp(
   REGISTER_BINDING(scaled, [](pybind11::module& m) { m.def("scaled", &scaled); })
 )cpp";
 
-// The same for a module that calls `shift` alone, without torch's headers, which compile slowly.
+// The same for a module that calls only `shift`, without torch's headers, which compile slowly.
 const char* const shift_binding = R"cpp(
 #include "../binding_registry.h"
   REGISTER_BINDING(shift, [](pybind11::module& m) { m.def("shift", [](double a) { return a; }); })

@@ -30,7 +30,7 @@ std::string right_kernel() {
   return read_text_file(micro_kernel, 1U << 16U).value();
 }
 
-/// Each `off` is a kernel of its own.
+/// Each `off` is a separate kernel.
 std::string wrong_kernel(int off) {
   std::string text = right_kernel();
   const std::string from = "y[r] = sum";
@@ -157,7 +157,7 @@ TEST_F(OptimizeBrainTest, TheBestVerdictOfATrajectoryCountsNotItsLast) {
   EXPECT_EQ(report()["candidates"][0]["shapes"][0]["verdict"], "passed");
 }
 
-TEST_F(OptimizeBrainTest, APolicyOfOurOwnIsAskedInTheSameWay) {
+TEST_F(OptimizeBrainTest, ALocalPolicyIsAskedInTheSameWay) {
   const ChildExit end = run({"optimize", micro_task, "--brain", "configs/quickstart.toml", "--out",
                              in("result"), "--attempts", "1"});
   EXPECT_THAT((std::vector<int>{0, 1, 3}), testing::Contains(end.exit_code)) << end.err;
@@ -206,7 +206,7 @@ TEST_F(OptimizeBrainTest, AskingWithoutAUsableSubmissionFindsNothingBetter) {
                               HasSubstr("nothing better: 1 trajectory of strong")));
 }
 
-TEST_F(OptimizeBrainTest, ASpentBudgetEndsTheAskingAndWhatIsThereIsJudged) {
+TEST_F(OptimizeBrainTest, ASpentBudgetEndsTheAskingAndTheSubmissionsSoFarAreJudged) {
   const ScriptedEndpoint endpoint{[](const json&, int nth) { return answer(wrong_kernel(nth)); }};
   const ChildExit end =
       run(with(asking(endpoint.url(), micro_task, {"brain.max_requests=1", "rollout.concurrent=1"}),
@@ -220,7 +220,7 @@ TEST_F(OptimizeBrainTest, ASpentBudgetEndsTheAskingAndWhatIsThereIsJudged) {
   EXPECT_EQ(report()["candidates"].size(), 2U);
 }
 
-TEST_F(OptimizeBrainTest, CtrlCKeepsTheRunAndResumeGoesOn) {
+TEST_F(OptimizeBrainTest, CtrlCKeepsTheRunAndResumeContinues) {
   std::atomic<bool> slow{true};
   const ScriptedEndpoint endpoint{[&](const json&, int nth) {
     ScriptedReply reply = answer(wrong_kernel(nth));
@@ -235,7 +235,8 @@ TEST_F(OptimizeBrainTest, CtrlCKeepsTheRunAndResumeGoesOn) {
   child.signal(SIGINT);
   const ChildExit stopped = child.wait(Deadline::after(std::chrono::seconds{60}));
   EXPECT_EQ(stopped.exit_code, 130) << stopped.err;
-  EXPECT_THAT(stopped.err, HasSubstr("go on with: ./warpsmith optimize --resume " + in("result")));
+  EXPECT_THAT(stopped.err,
+              HasSubstr("continue with: ./warpsmith optimize --resume " + in("result")));
   slow = false;
   const ChildExit end = run({"optimize", "--resume", in("result")});
   EXPECT_EQ(end.exit_code, 1) << end.err;
@@ -270,7 +271,7 @@ TEST_F(OptimizeBrainTest, AnEndpointThatIsDownEndsTheCallWithItsAddress) {
       with(asking("http://127.0.0.1:1/v1", micro_task, {"brain.retries=0"}), {"--attempts", "1"}));
   EXPECT_EQ(end.exit_code, 3) << end.err;
   EXPECT_THAT(end.err, AllOf(HasSubstr("--brain: "), HasSubstr("127.0.0.1:1"),
-                             HasSubstr("go on with: ./warpsmith optimize --resume")));
+                             HasSubstr("continue with: ./warpsmith optimize --resume")));
 }
 
 }  // namespace

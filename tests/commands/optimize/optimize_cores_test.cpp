@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pure parts of `optimize` beside its rule of promotion.
+// The pure parts of `optimize` except its rule of promotion.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "commands/optimize/declared_shapes.hpp"
+#include "commands/optimize/attempt.hpp"
 #include "commands/optimize/export_package.hpp"
-#include "commands/optimize/line_diff.hpp"
 #include "commands/optimize/optimize_report.hpp"
 
 namespace warpsmith::commands {
@@ -23,7 +22,7 @@ Attempt full_attempt() {
   times.candidate_ms = 0.5;
   times.eager_ms = 1;
   times.speedup_eager = 2;
-  times.speedup_eager_ci = Interval{1.9, 2.1};
+  times.speedup_eager_interval = Interval{1.9, 2.1};
   times.roofline_ms = 0.25;
   times.further = {{"cuda-graph", "no GPU", {}, {}, {}}};
   Verdict verdict;
@@ -59,7 +58,7 @@ TEST(OptimizeAttempt, ADamagedLineIsRefused) {
   EXPECT_THAT(attempt_of(other).error().message, HasSubstr("unknown name \"great\""));
 }
 
-TEST(DeclaredShapes, EachFunctionTakesThePlaceOfGetInputs) {
+TEST(DeclaredShapes, EachFunctionReplacesGetInputs) {
   Task task;
   task.id = "op";
   task.code =
@@ -77,11 +76,39 @@ TEST(DeclaredShapes, EachFunctionTakesThePlaceOfGetInputs) {
   EXPECT_NE(shapes[1].task.content_hash, shapes[2].task.content_hash);
 }
 
-TEST(LineDiff, ShowsWhatWentAndWhatCame) {
+TEST(LineDiff, ShowsRemovedAndAddedLines) {
   EXPECT_EQ(line_diff("a\nb\nc\n", "a\nx\nc\nd\n"), " a\n-b\n+x\n c\n+d\n");
   EXPECT_EQ(line_diff("", "a"), "+a\n");
   EXPECT_EQ(line_diff("a", ""), "-a\n");
   EXPECT_EQ(line_diff("", ""), "");
+}
+
+TEST(ExportTemplate, ValuesTakeThePlacesOfPlaceholders) {
+  EXPECT_EQ(fill_template("@A@ and @B@, @A@", {{"A", "1"}, {"B", "2"}}), "1 and 2, 1");
+  EXPECT_EQ(fill_template("@torch.no_grad() @a@ @ @@ @A", {{"A", "1"}}),
+            "@torch.no_grad() @a@ @ @@ @A");
+}
+
+TEST(ExportTemplate, ValuesAreNotSearchedForPlaceholders) {
+  EXPECT_EQ(fill_template("@A@\n", {{"A", "@B@"}}), "@B@\n");
+}
+
+TEST(ExportTemplate, LinesTakeThePlaceOfALine) {
+  EXPECT_EQ(fill_template("a\n@A@\nb\n", {{"A", "1\n2\n"}}), "a\n1\n2\nb\n");
+  EXPECT_EQ(fill_template("a\n@A@\nb\n", {{"A", ""}}), "a\nb\n");
+  EXPECT_EQ(fill_template("a\n@A@\nb\n", {{"A", "1"}}), "a\n1\nb\n");
+  EXPECT_EQ(fill_template("a @A@\nb\n", {{"A", ""}}), "a \nb\n");
+}
+
+TEST(ExportTemplate, APlaceholderWithoutAValueIsAnErrorThatNamesIt) {
+  const auto thrown = [](const std::string& what) {
+    return testing::ThrowsMessage<std::logic_error>(what);
+  };
+  EXPECT_THAT([] { (void)fill_template("a @SOME_NAME@", {{"OTHER", ""}}); },
+              thrown("no value for the placeholder @SOME_NAME@"));
+  EXPECT_THAT([] { (void)filled_template("README.md", {}); },
+              thrown("template README.md: no value for the placeholder @PACKAGE@"));
+  EXPECT_THAT([] { (void)filled_template("missing", {}); }, thrown("no template missing"));
 }
 
 ExportedKernel exported() {
@@ -128,7 +155,7 @@ OptimizeReport optimized() {
   return report;
 }
 
-TEST(OptimizeReport, JsonHoldsEvidenceOfThePromotedKernel) {
+TEST(OptimizeReport, JsonContainsEvidenceOfThePromotedKernel) {
   const auto out = nlohmann::json::parse(to_json(optimized()));
   EXPECT_EQ(out["promoted"]["name"], "a");
   EXPECT_EQ(out["promoted"]["shapes"][0]["evidence"]["seed"], "7");
@@ -165,7 +192,7 @@ TEST(OptimizeReport, TextAndPageNameIncumbentsThatWereNotMeasured) {
               HasSubstr("Not measured: cuda-graph on " + shape + ": capture &lt;failed&gt;."));
 }
 
-TEST(OptimizeReport, JsonAndPageHoldTheProfileOfThePromotedKernel) {
+TEST(OptimizeReport, JsonAndPageContainTheProfileOfThePromotedKernel) {
   OptimizeReport report = optimized();
   report.profile = {"{\"kernels\": 2}", "passed\n<eager>: gemm 2 us"};
   const auto out = nlohmann::json::parse(to_json(report));
@@ -176,7 +203,7 @@ TEST(OptimizeReport, JsonAndPageHoldTheProfileOfThePromotedKernel) {
   EXPECT_TRUE(nlohmann::json::parse(to_json(report))["profile"].is_null());
 }
 
-TEST(OptimizeReport, AStoppedCallSaysHowFarItCame) {
+TEST(OptimizeReport, AStoppedCallReportsItsProgress) {
   OptimizeReport report = optimized();
   report.stopped = true;
   report.left_out.clear();

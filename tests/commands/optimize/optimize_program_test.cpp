@@ -76,7 +76,7 @@ TEST_F(OptimizeProgramTest, AWrongBaselineIsRefusedByName) {
   EXPECT_THAT(end.err, HasSubstr("mine/off.cpp: expected a correct kernel, got wrong"));
 }
 
-TEST_F(OptimizeProgramTest, WrongCandidatesAreNothingBetterAndResumeGoesOn) {
+TEST_F(OptimizeProgramTest, WrongCandidatesAreNotBetterAndResumeContinues) {
   kernel("kernels/a.cpp", "y[r] = sum", "y[r] = sum + 1");
   kernel("kernels/b.cpp", "y[r] = sum", "y[r] = sum + 2");
   fs::create_directories(in("kernels/empty"));
@@ -104,7 +104,7 @@ TEST_F(OptimizeProgramTest, WrongCandidatesAreNothingBetterAndResumeGoesOn) {
   EXPECT_THAT(elsewhere.err, HasSubstr("/cores: 9999 before, "));
 }
 
-TEST_F(OptimizeProgramTest, CtrlCSaysWhatIsKeptAndHowToGoOn) {
+TEST_F(OptimizeProgramTest, CtrlCReportsWhatIsKeptAndHowToContinue) {
   kernel("kernels/a.cpp", "y[r] = sum", "y[r] = sum + 1");
   Child child =
       start({"optimize", micro_task, "--candidates", in("kernels"), "--out", in("result")});
@@ -116,7 +116,7 @@ TEST_F(OptimizeProgramTest, CtrlCSaysWhatIsKeptAndHowToGoOn) {
   const ChildExit end = child.wait(Deadline::after(std::chrono::seconds{60}));
   EXPECT_EQ(end.exit_code, 130) << end.err;
   EXPECT_THAT(end.err, HasSubstr("kept: the verdicts in " + in("result/journal.jsonl") +
-                                 "\ngo on with: ./warpsmith optimize --resume " + in("result")));
+                                 "\ncontinue with: ./warpsmith optimize --resume " + in("result")));
   EXPECT_THAT(end.out, HasSubstr("stopped: 0 of 1 candidates have a verdict"));
   EXPECT_EQ(end.out.find("no verdict: "), std::string::npos) << end.out;
   EXPECT_EQ(report("result")["stopped"], true);

@@ -11,7 +11,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-using Order = TrajectoryChoice::Order;
+using Order = TrajectorySelection::Order;
 
 TrajectoryRow row(TrajectoryId id, double reward, const std::string& task = "softmax") {
   TrajectoryRow made;
@@ -21,10 +21,10 @@ TrajectoryRow row(TrajectoryId id, double reward, const std::string& task = "sof
   return made;
 }
 
-std::vector<TrajectoryId> ids(const TrajectoryChoice& choice) {
+std::vector<TrajectoryId> ids(const TrajectorySelection& choice) {
   std::vector<TrajectoryId> out;
   for (const TrajectoryRow& one :
-       chosen({row(1, 1), row(2, 3), row(3, -1, "sums"), row(4, 3)}, choice)) {
+       selected({row(1, 1), row(2, 3), row(3, -1, "sums"), row(4, 3)}, choice)) {
     out.push_back(one.id);
   }
   return out;
@@ -62,7 +62,7 @@ TEST(TrajectoryTextTest, ATrajectoryIsShownTurnByTurnWithItsVerdicts) {
   trajectory.segments.push_back(segment);
   VerdictRow verdict{1, 0, true, {}};
   verdict.verdict.feedback = "wrong: set 1\nmore";
-  const std::string shown = whole_text(trajectory, std::vector{verdict}, *text);
+  const std::string shown = transcript(trajectory, std::vector{verdict}, *text);
   EXPECT_EQ(shown,
             "trajectory 1, task softmax\n--- prompt\nthe task\n--- turn 1: sampled\nint kernel;\n"
             "--- final verdict: wrong | wrong: set 1\n--- results\nwrote it\n"

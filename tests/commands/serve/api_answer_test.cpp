@@ -60,7 +60,7 @@ TEST(ApiAnswerTest, UsageComesLastIfAskedFor) {
   EXPECT_EQ(last["usage"]["completion_tokens"], 2);
 }
 
-TEST(ApiAnswerTest, LogProbsHaveBytesThatAreNoText) {
+TEST(ApiAnswerTest, LogProbsHaveBytesThatAreNotText) {
   ChoiceDelta delta;
   delta.log_probs = {{"\xE2\x82", -1.5, 7}};
   const AnswerRules rules{.log_probs = true};

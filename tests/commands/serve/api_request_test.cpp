@@ -59,7 +59,7 @@ TEST(ApiRequestTest, NullCountsAsAbsent) {
   EXPECT_FALSE(chat_of({{"seed", nullptr}, {"stop", nullptr}, {"unheard_of", nullptr}})->seed);
 }
 
-TEST(ApiRequestTest, WhatWouldChangeTheResultIsRefusedByName) {
+TEST(ApiRequestTest, ParametersThatWouldChangeTheResultAreRefusedByName) {
   EXPECT_EQ(refused(chat_of({{"top_logprobs", 2}})), "top_logprobs");
   EXPECT_EQ(refused(chat_of({{"response_format", {{"type", "json_schema"}}}})), "response_format");
   EXPECT_EQ(refused(chat_of({{"presence_penalty", 0.1}})), "presence_penalty");
@@ -70,7 +70,7 @@ TEST(ApiRequestTest, WhatWouldChangeTheResultIsRefusedByName) {
   EXPECT_EQ(refused(completion_of({{"messages", json::array()}})), "messages");
 }
 
-TEST(ApiRequestTest, WhatHasNoEffectIsTaken) {
+TEST(ApiRequestTest, ParametersWithoutEffectAreAccepted) {
   EXPECT_EQ(refused(chat_of({{"user", "u"},
                              {"metadata", {{"a", 1}}},
                              {"presence_penalty", 0.0},
@@ -97,7 +97,7 @@ TEST(ApiRequestTest, WrongValuesAreRefusedByName) {
   EXPECT_EQ(refused(completion_of({{"prompt", {{1, "a"}}}})), "prompt[0][1]");
 }
 
-TEST(ApiRequestTest, BodiesThatAreNoObjectsAreRefused) {
+TEST(ApiRequestTest, BodiesThatAreNotObjectsAreRefused) {
   const auto message = [](const std::string& body) {
     return parse_request(Endpoint::chat, body, ToolSyntax::hermes).error().message;
   };

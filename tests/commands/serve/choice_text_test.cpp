@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "commands/serve/choice_text.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
 
+#include "commands/serve/choice_text.hpp"
 #include "policy/format/tokenizer_json.hpp"
 
 namespace warpsmith::commands {
@@ -42,7 +41,7 @@ class ChoiceTextTest : public testing::Test {
   int64_t tokens_ = 0;
 };
 
-TEST_F(ChoiceTextTest, TheStopTokenIsNoTextButCounts) {
+TEST_F(ChoiceTextTest, TheStopTokenIsNotTextButIsCounted) {
   const ChoiceDelta delta = all("int x = 5; // €");
   EXPECT_EQ(delta.text, "int x = 5; // €");
   EXPECT_EQ(delta.finish, "stop");
@@ -113,5 +112,60 @@ TEST_F(ChoiceTextTest, NothingFollowsTheEnd) {
   EXPECT_EQ(choice.tokens(), 1);
 }
 
+TEST(MarkerFilterTest, AMarkerIsFoundAcrossPieces) {
+  MarkerFilter gate({"STOP"});
+  EXPECT_EQ(gate.add("go S"), "go ");
+  EXPECT_EQ(gate.add("T"), "");
+  EXPECT_EQ(gate.add("OP and on"), "");
+  EXPECT_TRUE(gate.found());
+  EXPECT_EQ(gate.held(), "STOP and on");
+  EXPECT_EQ(gate.add("more"), "");
+}
+
+TEST(MarkerFilterTest, AnIncompleteMarkerIsSent) {
+  MarkerFilter gate({"STOP"});
+  EXPECT_EQ(gate.add("ST"), "");
+  EXPECT_EQ(gate.add("ART S"), "START ");
+  EXPECT_EQ(gate.flush(), "S");
+  EXPECT_FALSE(gate.found());
+}
+
+TEST(MarkerFilterTest, TheFirstOfSeveralMarkersInTheTextCounts) {
+  MarkerFilter gate({"cd", "bc"});
+  EXPECT_EQ(gate.add("abcd"), "a");
+  EXPECT_EQ(gate.held(), "bcd");
+}
+
+TEST(MarkerFilterTest, ARepeatedBeginningIsNotMissed) {
+  MarkerFilter gate({"aab"});
+  EXPECT_EQ(gate.add("aa"), "");
+  EXPECT_EQ(gate.add("a"), "a");
+  EXPECT_EQ(gate.add("b"), "");
+  EXPECT_TRUE(gate.found());
+}
+
+TEST(MarkerFilterTest, CharactersAreSentWhole) {
+  MarkerFilter gate({});
+  EXPECT_EQ(gate.add("\xE2\x82"), "");
+  EXPECT_EQ(gate.add("\xAC!"), "€!");
+  EXPECT_EQ(gate.add("\xF0\x9F\x98"), "");
+  EXPECT_EQ(gate.flush(), "\uFFFD") << "a character that was cut";
+}
+
+TEST(MarkerFilterTest, BytesThatAreNotTextBecomeReplacementCharacters) {
+  MarkerFilter gate({});
+  EXPECT_EQ(gate.add("a\xFFz"), "a\uFFFDz");
+  EXPECT_EQ(gate.add("\x80\x80"), "\uFFFD\uFFFD");
+}
+
+TEST(MarkerFilterTest, AMarkerInTheMiddleOfCharactersIsFound) {
+  MarkerFilter gate({"é€"});
+  EXPECT_EQ(gate.add("x\xC3"), "x");
+  EXPECT_EQ(gate.add("\xA9\xE2\x82"), "");
+  EXPECT_EQ(gate.add("\xAC"), "");
+  EXPECT_TRUE(gate.found());
+}
+
 }  // namespace
+
 }  // namespace warpsmith::commands

@@ -118,7 +118,7 @@ TEST_F(EngineLoopTest, ACancelledSequenceFreesItsPlaceInTheQueueAtOnce) {
   EXPECT_FALSE(loop->submit({request(1)}));
 }
 
-TEST_F(EngineLoopTest, WhatTheEngineRefusesFailsOnlyItsRequest) {
+TEST_F(EngineLoopTest, ARefusalByTheEngineFailsOnlyItsRequest) {
   const auto loop = start(8).value();
   EngineRequest wrong = request(3);
   wrong.new_tokens = {1'000'000};
@@ -128,7 +128,7 @@ TEST_F(EngineLoopTest, WhatTheEngineRefusesFailsOnlyItsRequest) {
   EXPECT_EQ(read(*loop->submit({request(3)}).value()).size(), 3);
 }
 
-TEST_F(EngineLoopTest, StoppingFailsWhatRunsAndWhatWaits) {
+TEST_F(EngineLoopTest, StoppingFailsRunningAndWaitingRequests) {
   const test_support::TemporaryFolder leases;
   const auto loop = start(8, shared_in(leases)).value();
   const auto measuring = lease_in(leases).value();  // no sequence ends meanwhile
@@ -155,12 +155,12 @@ TEST_F(EngineLoopTest, StepsWaitForTheEndOfAMeasurementAndGiveWayToTheNext) {
   ASSERT_FALSE(first.empty());
   EXPECT_TRUE(lease()) << "between two steps";
   const bool ended = first.back().token.finish != FinishReason::none;  // the engine was fast
-  EXPECT_TRUE(ended || !read(*channel).empty()) << "and goes on afterwards";
+  EXPECT_TRUE(ended || !read(*channel).empty()) << "and continues afterwards";
   EXPECT_TRUE(idle(*loop));
   EXPECT_TRUE(lease()) << "an idle loop keeps no measurement out";
 }
 
-TEST_F(EngineLoopTest, AGpuThatIsNotThereIsNamedAndRefused) {
+TEST_F(EngineLoopTest, AMissingGpuIsNamedAndRefused) {
   const auto loop = start(8, {.gpu = 4096});
   ASSERT_FALSE(loop);
   EXPECT_EQ(loop.error().code, ErrorCode::unsupported);

@@ -229,7 +229,7 @@ class ErrorTest(ServerTest):
             self.assertEqual(body["code"], code)
         return body["message"]
 
-    def test_what_would_change_the_answer_is_refused_by_name(self):
+    def test_parameters_that_would_change_the_answer_are_refused_by_name(self):
         bad = openai.BadRequestError
         self.refused(bad, lambda: self.chat(top_logprobs=3, logprobs=True), "top_logprobs")
         self.refused(bad, lambda: self.chat(response_format={"type": "json_object"}), "response_format")
@@ -239,7 +239,7 @@ class ErrorTest(ServerTest):
         self.refused(bad, lambda: self.chat(extra_body={"min_tokens": 3}), "min_tokens")
         self.refused(bad, lambda: self.complete(echo=True), "echo")
 
-    def test_what_has_no_effect_is_taken(self):
+    def test_parameters_without_effect_are_accepted(self):
         self.chat(user="me", metadata={"a": "b"}, presence_penalty=0, response_format={"type": "text"})
 
     def test_values_out_of_range_name_their_parameter(self):
@@ -273,7 +273,7 @@ class ErrorTest(ServerTest):
         connection.close()
         return answer.status, error
 
-    def test_bodies_that_are_no_requests(self):
+    def test_bodies_that_are_not_requests_are_refused(self):
         self.assertEqual(self.post("{")[0], 400)
         self.assertEqual(self.post("[" * 100_000)[0], 400)
         self.assertEqual(self.post("[]")[0], 400)
@@ -375,12 +375,12 @@ class StartTest(unittest.TestCase):
         self.assertEqual(server.process.wait(PATIENCE_S), 0)
         server.process.communicate()
 
-    def test_ctrl_c_cuts_what_takes_longer_than_the_grace(self):
+    def test_ctrl_c_cuts_off_answers_that_take_longer_than_the_grace(self):
         tries = (self.end_without_grace() for _ in range(10))
-        self.assertTrue(any(end == "cut" for end in tries), "each stream ended by itself")
+        self.assertTrue(any(end == "cut" for end in tries), "every stream ended on its own")
 
     def end_without_grace(self):
-        """How a stream ended: it may do so by itself, just before the server sees Ctrl-C."""
+        """How a stream ended: it may end on its own, just before the server sees Ctrl-C."""
         server = Server("--grace", "0")
         stream = server.client().completions.create(model="tiny", prompt="x", max_tokens=2000, stream=True,
                                                     extra_body={"ignore_eos": True})

@@ -46,7 +46,7 @@ class ServeApiTest : public testing::Test {
                                           .value();
     return loaded;
   }
-  /// A loop of one slot and one place in the queue that stands still while `measuring_` is there.
+  /// A loop of one slot and one place in the queue that pauses while `measuring_` exists.
   std::unique_ptr<EngineLoop> standing_loop() {
     const SharedGpu shared{.device = "gpu", .folder = leases_.path().string()};
     auto loop = EngineLoop::start(engine_maker(model()), {.sessions = 1, .queue = 1}, shared);

@@ -101,7 +101,7 @@ TEST_F(BrainProgramTest, AnEvaluationWithABrainHasItsOwnTurnsAndPrintsItsFigures
   const ChildExit turns =
       run({"eval", config(), "--set", "agent.eval_turns=2", "--set", "agent.max_turns=3"});
   EXPECT_EQ(turns.exit_code, 2);
-  EXPECT_THAT(turns.err, HasSubstr("agent.eval_turns stands in for it"));
+  EXPECT_THAT(turns.err, HasSubstr("use agent.eval_turns instead"));
   const ChildExit refused = eval("1");
   EXPECT_EQ(refused.exit_code, 2) << refused.err;
   EXPECT_THAT(refused.err, HasSubstr("check the key in the variable WARPSMITH_TEST_BRAIN_KEY"));
@@ -140,7 +140,7 @@ std::string address_of(Child& server) {
   return at == std::string::npos ? "" : text.substr(at, text.find('\n') - at);
 }
 
-TEST_F(BrainProgramTest, OurOwnServerDrivesWholeTrajectories) {
+TEST_F(BrainProgramTest, AServedModelDrivesWholeTrajectories) {
   Child server = start({"serve", "configs/policy/tiny", "--port", "0", "--chat-template", "chatml",
                         "--tool-syntax", "xml"});
   const std::string url = address_of(server);
@@ -170,7 +170,7 @@ TEST_F(BrainProgramTest, RefusesBeforeAnythingStarts) {
     EXPECT_FALSE(fs::exists(runs()));
     return end.err;
   };
-  EXPECT_THAT(refusal({"run.stage=agentic"}), HasSubstr("a [brain] gives none"));
+  EXPECT_THAT(refusal({"run.stage=agentic"}), HasSubstr("a [brain] returns none"));
   EXPECT_THAT(refusal({"run.stage=collect", "brain.max_requests=0"}), HasSubstr("a budget of 0"));
   EXPECT_THAT(refusal({"run.stage=collect", "brain.extra=[1]"}), HasSubstr("brain.extra"));
   ::unsetenv("WARPSMITH_TEST_BRAIN_KEY");

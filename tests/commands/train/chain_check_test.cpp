@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a chain refuses before it trains, and what its folder holds afterwards.
-#include "commands/train/chain_check.hpp"
+// What a chain refuses before it trains, and what its folder contains afterwards.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,8 +8,8 @@
 #include <map>
 #include <memory>
 
-#include "commands/train/chain_run.hpp"
 #include "actors/run/run_session.hpp"
+#include "commands/train/chain_run.hpp"
 #include "tests/actors/run/recorded_run.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -23,7 +22,7 @@ using testing::HasSubstr;
 using testing::Not;
 using Settings = std::vector<std::string>;
 
-/// Two supervised stages, of which the second has a name of its own.
+/// Two supervised stages; the second has its own name.
 class ChainCheckTest : public ::testing::Test {
  protected:
   ChainCheckTest() {
@@ -148,7 +147,7 @@ TEST_F(ChainCheckTest, AnotherTokenizerForAStageThatHasBegunLeavesTheFolderAsItW
   EXPECT_EQ(content(), before);
 }
 
-TEST_F(ChainCheckTest, AResumeTakesKeysOfAStageWithANameOfItsOwn) {
+TEST_F(ChainCheckTest, AResumeAcceptsKeysOfAStageWithItsOwnName) {
   (void)start_half();
   EXPECT_THAT(resume({"stage.moer.sft.context=512"}).text, HasSubstr("stage.moer: expected"));
   const Printed whole = resume({"stage.more.sft.context=500"});
@@ -193,17 +192,17 @@ TEST_F(ChainCheckTest, AStageStartsFromThePolicyThatItsTableNames) {
   EXPECT_THAT(text_of(stage("2-more.toml")), HasSubstr("[stage.\"more\"]"));
 }
 
-TEST(InheritedTest, WhatAStageNamesItselfIsNotReplaced) {
+TEST(ConfigWithTest, ValuesFromAStagesOwnTableAreNotReplaced) {
   ChainStage stage{"agentic", {}};
   stage.config.model.folder = "start";
   stage.config.learner.critic.folder = "first";
-  const Inheritance from{"policy", "critic", {}};
-  EXPECT_EQ(inherited(stage, from).model.folder, "policy");
-  EXPECT_EQ(inherited(stage, from).learner.critic.folder, "critic");
-  EXPECT_EQ(inherited(stage, {}).learner.critic.folder, "first") << "until `value` makes one";
+  const ChainArtifacts from{"policy", "critic", {}};
+  EXPECT_EQ(config_with(stage, from).model.folder, "policy");
+  EXPECT_EQ(config_with(stage, from).learner.critic.folder, "critic");
+  EXPECT_EQ(config_with(stage, {}).learner.critic.folder, "first") << "until `value` makes one";
   stage.own_policy = stage.own_critic = true;
-  EXPECT_EQ(inherited(stage, from).model.folder, "start");
-  EXPECT_EQ(inherited(stage, from).learner.critic.folder, "first");
+  EXPECT_EQ(config_with(stage, from).model.folder, "start");
+  EXPECT_EQ(config_with(stage, from).learner.critic.folder, "first");
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The stages that learn from given data, killed between two checkpoints: the chain ends as if it
-// had not been.
+// had not been killed.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 #include <sstream>
 
 #include "runtime/run/durable_file.hpp"
-#include "tests/commands/program_fixture.hpp"
 #include "tests/actors/run/recorded_run.hpp"
+#include "tests/commands/program_fixture.hpp"
 
 namespace warpsmith::commands {
 namespace {
@@ -74,7 +74,7 @@ class ChainKillTest : public ProgramFixture {
   }
 };
 
-TEST_F(ChainKillTest, KilledAmongItsStepsAStageEndsAsIfItHadNotBeen) {
+TEST_F(ChainKillTest, AStageKilledBetweenStepsEndsWithTheSameResult) {
   const fs::path whole = folder() / "whole" / "stages";
   const fs::path killed = folder() / "killed" / "stages";
   const ChildExit undisturbed = run(start_words("whole"));

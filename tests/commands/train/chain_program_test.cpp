@@ -50,7 +50,7 @@ class ChainProgramTest : public ProgramTest {
     const auto read = read_summary({stage(index)});
     return read && read->admitted > 4;
   }
-  /// Kills the program as soon as the stage is under way.
+  /// Kills the program as soon as the stage is in progress.
   testing::AssertionResult kill_in(size_t index, std::vector<std::string> words) {
     Child child = start(std::move(words));
     const Deadline deadline = Deadline::after(patience);
@@ -65,7 +65,7 @@ class ChainProgramTest : public ProgramTest {
   }
 };
 
-TEST_F(ChainProgramTest, KilledInEachStageItLosesNothingAndTrainsNothingTwice) {
+TEST_F(ChainProgramTest, AChainKilledInEachStageLosesNothingAndTrainsNothingTwice) {
   std::vector<std::string> finished;  // records of stages that were complete at a kill
   for (size_t i = 0; i < names.size(); ++i) {
     const bool first = i == 0;
@@ -83,7 +83,7 @@ TEST_F(ChainProgramTest, KilledInEachStageItLosesNothingAndTrainsNothingTwice) {
     ASSERT_TRUE(read) << read.error().message;
     EXPECT_EQ(read->admitted, 16U) << names[i];
     EXPECT_EQ(read->in_flight, 0U) << names[i];
-    EXPECT_TRUE(read->law_holds()) << names[i];
+    EXPECT_TRUE(read->is_conserved()) << names[i];
   }
   EXPECT_EQ(read_summary({stage(1)})->closed, 16U) << "each task is sampled as often as asked";
   const json out = json::parse(end.out, nullptr, /*allow_exceptions=*/false);
@@ -104,7 +104,7 @@ TEST_F(ChainProgramTest, KilledInEachStageItLosesNothingAndTrainsNothingTwice) {
   EXPECT_THAT(shown.out, HasSubstr("--- outcome: reward"));
 }
 
-TEST_F(ChainProgramTest, AStageThatLostItsDatabaseIsNotStartedAnew) {
+TEST_F(ChainProgramTest, AStageThatLostItsDatabaseIsNotRestarted) {
   ASSERT_TRUE(kill_in(0, start_words()));
   for (const char* file : {"run.db", "run.db-wal", "run.db-shm"}) fs::remove(stage(0) / file);
   const ChildExit end = run({"train", "--resume", chain().string(), "--quiet"});
@@ -120,7 +120,7 @@ TEST_F(ChainProgramTest, BadChainsLeaveNothing) {
     EXPECT_FALSE(fs::exists(runs()));
     return end.err;
   };
-  EXPECT_THAT(refusal(R"(["agentic", "agentic"])"), HasSubstr("\"agentic\" comes twice"));
+  EXPECT_THAT(refusal(R"(["agentic", "agentic"])"), HasSubstr("\"agentic\" is listed twice"));
   EXPECT_THAT(refusal(R"(["rft"])"), HasSubstr("put a stage \"collect\" before it"));
   const auto single = [this](const std::string& stage, const std::string& key) {
     const ChildExit end = run({"train", config(), "--set", "run.stage=" + stage, "--set", key});
@@ -135,7 +135,7 @@ TEST_F(ChainProgramTest, BadChainsLeaveNothing) {
               HasSubstr("set learner.critic.folder to a critic of this model"));
 }
 
-TEST_F(ChainProgramTest, AChainThatRunsIsLocked) {
+TEST_F(ChainProgramTest, ARunningChainIsLocked) {
   Child first = start(start_words());
   const Deadline deadline = Deadline::after(patience);
   while (!deadline.passed() && !fs::exists(chain() / "config.toml"))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A chain that is stopped while its stage makes the last step, and what a resume reads and takes.
+// A chain that is stopped during the last step of a stage, and what a resume reads and accepts.
 #include "commands/train/chain_run.hpp"
 
 #include <gmock/gmock.h>
@@ -116,7 +116,7 @@ TEST_F(ChainRunTest, TheTableCountsWhatAFinishedStageHasCollectedSince) {
   EXPECT_THAT(table, testing::ContainsRegex("collect +12 "));
 }
 
-/// In a process of its own: the signal would end one whose threads do not block it.
+/// In a separate process: the signal would end a process whose threads do not block it.
 TEST_F(ChainRunTest, AStopInTheLastStepOfAStageStartsNoOtherStage) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(stop_and_resume(), testing::ExitedWithCode(0), "stopped after stage sft");

@@ -26,7 +26,7 @@ TEST(ChainTableTest, FiguresAreOfTheNewestOutcomes) {
   EXPECT_TRUE(figures_of({}, 128).empty());
 }
 
-TEST(ChainTableTest, WhatAStageDoesNotHaveIsADash) {
+TEST(ChainTableTest, MissingFiguresAreDashes) {
   const std::string table = table_text({{"sft", "sft", "/r", "/m", "", {{"steps", 40}}},
                                         {"agentic",
                                          "agentic",

@@ -135,7 +135,7 @@ TEST_F(LongLoopTest, AfterAResumeABackgroundJobIsGone) {
 }
 
 /// The endpoint's script: a kernel, long results, a summary whenever one is asked for, the end.
-TEST_F(LongLoopTest, ASummaryTakesThePlaceOfAFullContext) {
+TEST_F(LongLoopTest, ASummaryReplacesAFullContext) {
   std::atomic<int> summaries{0};
   std::string after;
   const ScriptedEndpoint endpoint{[&](const json& request, int nth) {

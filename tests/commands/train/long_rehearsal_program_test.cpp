@@ -55,7 +55,7 @@ class LongRehearsalTest : public ProgramTest {
   /// Every trajectory is trained and as long as its context.
   void expect_whole_contexts(const ChildExit& end) const {
     ASSERT_EQ(end.exit_code, 0) << end.err;
-    EXPECT_TRUE(summary()->law_holds());
+    EXPECT_TRUE(summary()->is_conserved());
     EXPECT_EQ(summary()->trained, 4U);
     EXPECT_EQ(summary()->in_flight, 0U);
     auto reader = TrajectoryReader::open({newest_run()}).value();
@@ -73,7 +73,7 @@ TEST_F(LongRehearsalTest, EveryTrajectoryFillsItsContextAndIsTrained) {
   expect_whole_contexts(run(train({})));
 }
 
-TEST_F(LongRehearsalTest, AKeptPrefixThatDoesNotFitIsScoredAtItsUse) {
+TEST_F(LongRehearsalTest, AKeptPrefixThatDoesNotFitIsScoredWhenUsed) {
   expect_whole_contexts(run(train({"learner.max_held=1MiB"})));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The supervised stage as a run: stopped and resumed, it ends as if it had not stopped.
-#include "commands/train/sft_run.hpp"
+#include "commands/train/stage_run.hpp"
 
 #include <gtest/gtest.h>
 

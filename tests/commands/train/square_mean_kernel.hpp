@@ -3,7 +3,7 @@
 
 namespace warpsmith::commands {
 
-/// A right kernel for configs/tasks/cpu/train/square_mean.py.
+/// A correct kernel for configs/tasks/cpu/train/square_mean.py.
 inline constexpr const char* kernel = R"(#include "warpsmith.h"
 extern "C" void solve(const void* const* in, void* const* out, const int64_t* dims) {
   const float* x = (const float*)in[0];

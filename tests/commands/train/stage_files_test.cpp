@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a finished stage leaves after its run went on by itself.
+// What a finished stage leaves after its run was resumed separately.
 #include "commands/train/stage_files.hpp"
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ class StageFilesTest : public ::testing::Test {
     std::ofstream{place().record()} << to_json(record);
   }
 
-  StagePlace place() const { return place_of(root_.path(), 0, "warmup"); }
+  StagePaths place() const { return stage_paths(root_.path(), 0, "warmup"); }
   RunPaths paths() const { return {place().run()}; }
   fs::path step(uint32_t number) const {
     return paths().checkpoints() / ("step-" + std::to_string(number));

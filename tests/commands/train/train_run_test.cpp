@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A resume that must not begin.
-#include "commands/train/train_run.hpp"
+// A resume that is refused.
+#include "commands/train/stage_run.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -68,7 +68,7 @@ class TrainRunTest : public ::testing::Test {
   RunConfig config_;
 };
 
-TEST_F(TrainRunTest, ATokenizerThatChangedSinceTheCheckpointGetsIntoNoOther) {
+TEST_F(TrainRunTest, ATokenizerThatChangedIsNotCopiedIntoLaterCheckpoints) {
   make_run();
   ASSERT_TRUE(fs::exists(RunPaths{run()}.checkpoints() / "step-4" / "tokenizer.json"));
   const auto before = content();

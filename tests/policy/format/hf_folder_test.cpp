@@ -82,7 +82,7 @@ TEST_F(HfFolderTest, TensorThatItsShardLacksIsNamed) {
   expect_refused(ErrorCode::parse_failed, "model.norm.weight");
 }
 
-TEST_F(HfFolderTest, ShardNamesCannotLeaveTheFolder) {
+TEST_F(HfFolderTest, ShardNamesOutsideTheFolderAreRefused) {
   write_shards();
   json index = json_file((folder_ / "model.safetensors.index.json").string());
   index["weight_map"]["model.norm.weight"] = "../" + shard_name(1);
@@ -90,14 +90,14 @@ TEST_F(HfFolderTest, ShardNamesCannotLeaveTheFolder) {
   expect_refused(ErrorCode::parse_failed, "not a plain file name");
 }
 
-TEST_F(HfFolderTest, TheWholeFileWinsOverAnIndex) {
+TEST_F(HfFolderTest, AWholeFileTakesPrecedenceOverAnIndex) {
   write_shards();
   fs::copy(golden + "qwen3/model.safetensors", folder_ / "model.safetensors");
   for (const size_t i : {0U, 1U}) fs::remove(folder_ / shard_name(i));
   EXPECT_TRUE(load_hf_model(folder_));
 }
 
-TEST_F(HfFolderTest, TensorsThatHoldNoWeightsAreIgnored) {
+TEST_F(HfFolderTest, TensorsThatAreNotWeightsAreIgnored) {
   fs::copy(golden + "qwen3/config.json", folder_ / "config.json");
   std::string bytes = file_text(golden + "qwen3/model.safetensors");
   uint64_t length = 0;

@@ -138,7 +138,7 @@ TEST_F(SafetensorsTest, TensorsNeedNoAlignment) {
   }
 }
 
-TEST_F(SafetensorsTest, TensorsOfOtherTypesComeAsBytes) {
+TEST_F(SafetensorsTest, TensorsOfOtherTypesAreReturnedAsBytes) {
   const std::string header = R"({"a":{"dtype":"I64","shape":[1,2],"data_offsets":[0,16]},)"
                              R"("b":{"dtype":"BOOL","shape":[3],"data_offsets":[16,19]},)"
                              R"("c":{"dtype":"F8_E4M3","shape":[],"data_offsets":[19,20]}})";

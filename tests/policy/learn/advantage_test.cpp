@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Masked GAE: golden numbers, and properties.
-#include "policy/learn/advantage.hpp"
-
+// Masked GAE: golden numbers, and properties. Baselines.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include "policy/learn/advantage.hpp"
 #include "tests/policy/learn/golden.hpp"
 #include "tests/support/rapidcheck_seed.hpp"
 
@@ -73,7 +72,7 @@ TEST(AdvantageTest, MatchesNumpyReference) {
   }
 }
 
-TEST(AdvantageTest, AllOnesMaskGivesTextbookGae) {
+TEST(AdvantageTest, AllOnesMaskYieldsTextbookGae) {
   ASSERT_TRUE(rc::check([] {
     const Episode e = arbitrary_episode(/*all_ones=*/true);
     const AdvantageConfig c = arbitrary_config();
@@ -150,7 +149,7 @@ TEST(AdvantageTest, LengthAdaptiveLambdaFollowsTheFormula) {
   EXPECT_DOUBLE_EQ(lambda_of({.lambda = 0.7}, 1000), 0.7);
 }
 
-TEST(AdvantageTest, LambdaOneGivesMonteCarloTargets) {
+TEST(AdvantageTest, LambdaOneYieldsMonteCarloTargets) {
   const Episode e{{1, 0, 1, 1}, {0, 0, 0, 3}, {0.5, 9, -1, 2}};
   const Advantages got = masked_gae({.lambda = 1.0}, e.whole());
   EXPECT_EQ(got.targets, (std::vector<double>{3, 0, 3, 3}));
@@ -162,5 +161,42 @@ TEST(AdvantageTest, RefusesArraysOfDifferentLength) {
   EXPECT_THROW(masked_gae({}, crooked), std::invalid_argument);
 }
 
+TEST(PromptBaselineTest, UnknownPromptGetsTheOverallMean) {
+  PromptBaseline baseline;
+  EXPECT_EQ(baseline.of(1), 0.0);
+  baseline.add(1, 2.0);
+  baseline.add(2, 4.0);
+  EXPECT_DOUBLE_EQ(baseline.of(3), 3.0);
+}
+
+TEST(PromptBaselineTest, ConvergesToEachPromptsOwnMean) {
+  PromptBaseline baseline;
+  for (int i = 0; i < 200; ++i) {
+    baseline.add(1, 3.0);
+    baseline.add(2, -1.0);
+  }
+  EXPECT_NEAR(baseline.of(1), 3.0, 0.25);  // prior of 2 trajectories against 20
+  EXPECT_NEAR(baseline.of(2), -1.0, 0.25);
+}
+
+TEST(PromptBaselineTest, RestoredEntriesContinueIdentically) {
+  PromptBaseline a;
+  for (int i = 0; i < 30; ++i) a.add(static_cast<uint64_t>(i % 3), i * 0.5);
+  PromptBaseline b;
+  b.restore(a.entries());
+  EXPECT_NEAR(a.of(0), b.of(0), 1e-12);
+  EXPECT_NEAR(a.of(99), b.of(99), 1e-12);
+}
+
+TEST(RunningScaleTest, FirstStepIsUnscaledAndLaterOnesFollow) {
+  RunningScale scale;
+  EXPECT_EQ(scale.divisor(), 1.0);
+  scale.add_step(4.0);
+  EXPECT_DOUBLE_EQ(scale.divisor(), 2.0);
+  scale.add_step(0.0);  // no effect: a step without advantages
+  EXPECT_DOUBLE_EQ(scale.divisor(), 2.0);
+}
+
 }  // namespace
+
 }  // namespace warpsmith::policy

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "policy/learn/bench_ranks.hpp"
 #include "tests/policy/learn/tiny_world.hpp"
 
 namespace warpsmith::policy {

@@ -12,8 +12,8 @@
 #include <fstream>
 
 #include "policy/format/hf_folder.hpp"
-#include "policy/learn/lora_folder.hpp"
 #include "policy/learn/trainer.hpp"
+#include "policy/learn/trainer_checkpoint.hpp"
 #include "tests/policy/learn/tiny_world.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -141,7 +141,7 @@ TEST(LoraTest, MergedIsBasePlusScaledProduct) {
   }
 }
 
-TEST(LoraTest, FrozenWeightsStayThoseOfTheStart) {
+TEST(LoraTest, FrozenWeightsKeepTheirInitialValues) {
   ActorCritic networks = adapted(at::kFloat, {.rank = 2, .targets = {"qkv", "down"}});
   fill_b(networks);
   EXPECT_GT(distance(networks.actor().weights(), tiny_weights(1)), 1e-3);

@@ -62,7 +62,7 @@ void expect_near(const at::Tensor& got, const nlohmann::json& wanted, double tol
   }
 }
 
-/// On a CPU; and on a GPU where there is one.
+/// On a CPU, and on a GPU if there is one.
 class GoldenLossesTest : public testing::TestWithParam<at::DeviceType> {
  protected:
   void SetUp() override {
@@ -98,7 +98,7 @@ TEST_P(GoldenLossesTest, ValueLossMatchesNumpyReference) {
 INSTANTIATE_TEST_SUITE_P(Devices, GoldenLossesTest, testing::Values(at::kCPU, at::kCUDA),
                          [](const auto& d) { return at::DeviceTypeName(d.param, true); });
 
-TEST(LossesTest, StaleTokenGivesNoGradientAtAnyRatio) {
+TEST(LossesTest, StaleTokenHasNoGradientAtAnyRatio) {
   PolicyTokens tokens = golden_tokens();
   tokens.behaviour = tokens.behaviour.sub(800.0);  // e^800 overflows
   tokens.trainable.zero_();

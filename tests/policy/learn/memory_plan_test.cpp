@@ -98,7 +98,7 @@ TEST_F(LongMemoryTest, ActivationsGrowWithTheLongestTrajectory) {
   EXPECT_EQ(plan(1000).activations, 0);
 }
 
-TEST_F(LongMemoryTest, KeptPrefixesAreBoundedByWhatTrajectoriesNeedAndByMaxHeld) {
+TEST_F(LongMemoryTest, KeptPrefixesAreBoundedByTheirTrajectoriesAndByMaxHeld) {
   config_.max_held_bytes = int64_t{1} << 40;
   const int64_t one = plan(10'000).kept;
   EXPECT_EQ(plan(10'000, 3).kept, 3 * one);
@@ -108,7 +108,7 @@ TEST_F(LongMemoryTest, KeptPrefixesAreBoundedByWhatTrajectoriesNeedAndByMaxHeld)
   EXPECT_EQ(plan(10'000, 3).kept, 0);
 }
 
-TEST_F(LongMemoryTest, WhatIsOffloadedCountsAsHostMemory) {
+TEST_F(LongMemoryTest, OffloadedTensorsCountAsHostMemory) {
   config_.max_held_bytes = 1;
   const LearnerMemory before = plan(10'000, 2);
   EXPECT_EQ(before.host, 0);
@@ -119,7 +119,7 @@ TEST_F(LongMemoryTest, WhatIsOffloadedCountsAsHostMemory) {
   config_.offload = {"layer_inputs", "kept_prefixes"};
   const LearnerMemory both = plan(10'000, 2);
   EXPECT_EQ(both.activations, inputs.activations);
-  EXPECT_GT(both.kept, inputs.kept) << "two layers at a time come back";
+  EXPECT_GT(both.kept, inputs.kept) << "two layers at a time return to the GPU";
   EXPECT_GT(both.host, inputs.host);
   config_.max_offloaded_bytes = 10;
   EXPECT_EQ(plan(10'000, 2).host, inputs.host + 10);

@@ -7,7 +7,7 @@
 namespace warpsmith::policy {
 namespace {
 
-TEST(PlacementTest, CpuIsAlwaysThereAndComputesWithTheWeightsThemselves) {
+TEST(PlacementTest, ACpuIsAlwaysAvailableAndComputesWithTheWeightsThemselves) {
   const LearnerConfig config;
   EXPECT_TRUE(check_placement(config));
   EXPECT_TRUE(placement_of(config).device.is_cpu());
@@ -15,7 +15,7 @@ TEST(PlacementTest, CpuIsAlwaysThereAndComputesWithTheWeightsThemselves) {
   EXPECT_FALSE(placement_of(config).compute.recompute);
 }
 
-TEST(PlacementTest, GpuThatIsNotThereIsAnErrorThatNamesTheKey) {
+TEST(PlacementTest, AMissingGpuIsAnErrorThatNamesTheKey) {
   LearnerConfig config;
   config.device = ComputeDevice::cuda;
   config.gpu = 63;
@@ -25,7 +25,7 @@ TEST(PlacementTest, GpuThatIsNotThereIsAnErrorThatNamesTheKey) {
   EXPECT_NE(there.error().message.find("learner."), std::string::npos) << there.error().message;
 }
 
-TEST(PlacementTest, RanksHaveTheGpusFromTheFirstOnAndShareACpu) {
+TEST(PlacementTest, RanksUseConsecutiveGpusAndShareACpu) {
   LearnerConfig config;
   config.gpus = 3;
   EXPECT_EQ(devices_of(config), std::vector<at::Device>(3, at::Device(at::kCPU)));

@@ -10,8 +10,8 @@ Verdict passed(double eager_low, double compile_low) {
   Verdict verdict;
   verdict.outcome = VerdictClass::passed;
   ShapeResult shape;
-  shape.speedup_eager_ci = Interval{eager_low, eager_low + 1};
-  shape.speedup_compile_ci = Interval{compile_low, compile_low + 1};
+  shape.speedup_eager_interval = Interval{eager_low, eager_low + 1};
+  shape.speedup_compile_interval = Interval{compile_low, compile_low + 1};
   verdict.shapes.push_back(shape);
   return verdict;
 }
@@ -23,7 +23,7 @@ TEST(RewardTest, MilestonesFollowTheLowerBounds) {
 }
 
 TEST(RewardTest, EveryOtherVerdictIsRejected) {
-  for (size_t i = 1; i < verdict_class_count; ++i) {
+  for (size_t i = 1; i < enum_names<VerdictClass>.size(); ++i) {
     Verdict verdict = passed(9, 9);
     verdict.outcome = static_cast<VerdictClass>(i);
     for (const auto rule : {RewardRule::milestone, RewardRule::speedup, RewardRule::log_speedup}) {
@@ -48,7 +48,7 @@ TEST(RewardTest, SlowButCorrectEarnsMoreThanWrong) {
   Verdict wrong = passed(9, 9);
   wrong.outcome = VerdictClass::wrong;
   Verdict unmeasured = passed(3, 3);
-  unmeasured.shapes[0].speedup_eager_ci.reset();
+  unmeasured.shapes[0].speedup_eager_interval.reset();
   for (const auto rule : {RewardRule::milestone, RewardRule::speedup, RewardRule::log_speedup}) {
     EXPECT_GT(reward_of(unmeasured, rule), reward_of(wrong, rule));
     double slower = reward_of(wrong, rule);
@@ -69,7 +69,7 @@ TEST(RewardTest, TheSlowestShapeCounts) {
 
 TEST(RewardTest, UnmeasuredShapesEarnNothing) {
   Verdict verdict = passed(3, 3);
-  verdict.shapes[0].speedup_eager_ci.reset();
+  verdict.shapes[0].speedup_eager_interval.reset();
   EXPECT_EQ(reward_of(verdict, RewardRule::milestone), 1.0);
 }
 

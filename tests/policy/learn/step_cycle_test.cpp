@@ -82,5 +82,19 @@ TEST(StepCycleTest, EveryTrajectoryIsUsedOncePerEpochForAllSizes) {
   }));
 }
 
+TEST(PackSplitTest, TrajectoriesGoToTheRankWithTheFewestTokens) {
+  PackSplit split{2, 100};
+  const auto take = [&](int64_t tokens) -> int {
+    const auto rank = split.rank_for(tokens);
+    if (!rank) return -1;
+    split.add(*rank, tokens);
+    return static_cast<int>(*rank);
+  };
+  EXPECT_EQ(take(60), 0);
+  EXPECT_EQ(take(200), 1) << "longer than a pack: a separate one";
+  EXPECT_EQ(take(40), 0);
+  EXPECT_EQ(take(1), -1) << "both are full";
+}
+
 }  // namespace
 }  // namespace warpsmith::policy

@@ -3,6 +3,7 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/log_softmax.h>
+#include <gtest/gtest.h>
 
 #include <array>
 #include <cmath>
@@ -12,7 +13,7 @@
 namespace warpsmith::policy {
 namespace {
 
-void must(const Result<void>& done) {
+void require(const Result<void>& done) {
   if (!done) throw std::runtime_error(done.error().message);
 }
 
@@ -110,7 +111,7 @@ std::vector<Trajectory> TinyWorld::play(const WeightSnapshot& snapshot, size_t c
 }
 
 Progress finish(Trainer& trainer, TrajectoryId id, const Outcome& outcome) {
-  must(trainer.close(id, outcome));
+  require(trainer.close(id, outcome));
   Progress all;
   while (trainer.has_work()) {
     Progress one = trainer.advance();
@@ -123,9 +124,26 @@ Progress finish(Trainer& trainer, TrajectoryId id, const Outcome& outcome) {
 
 Progress feed(Trainer& trainer, const Trajectory& trajectory) {
   for (const Segment& segment : trajectory.segments) {
-    must(trainer.observe(segment));
+    require(trainer.observe(segment));
   }
   return finish(trainer, trajectory.id, trajectory.outcome);
+}
+
+Trainer trainer_of(const TrainerSetup& setup) {
+  return {setup, tiny_config(), tiny_weights(1)};
+}
+
+StepReport train(Trainer& trainer, const std::vector<Trajectory>& played) {
+  for (const Trajectory& one : played) {
+    for (const Segment& segment : one.segments) EXPECT_TRUE(trainer.observe(segment));
+    EXPECT_TRUE(trainer.close(one.id, one.outcome));
+  }
+  std::optional<StepReport> report;
+  while (trainer.has_work()) {
+    Progress progress = trainer.advance();
+    if (progress.step) report = std::move(progress.step);
+  }
+  return report.value();
 }
 
 std::vector<double> learning_curve(Trainer& trainer, int steps, size_t lag) {
@@ -135,13 +153,13 @@ std::vector<double> learning_curve(Trainer& trainer, int steps, size_t lag) {
   std::vector<double> curve;
   while (curve.size() < static_cast<size_t>(steps)) {
     for (const Trajectory& played : world.play(published.front(), at_once)) {
-      for (const Segment& segment : played.segments) must(trainer.observe(segment));
-      must(trainer.close(played.id, played.outcome));
+      for (const Segment& segment : played.segments) require(trainer.observe(segment));
+      require(trainer.close(played.id, played.outcome));
     }
     while (trainer.has_work()) {
       const Progress progress = trainer.advance();
       if (!progress.step) continue;
-      curve.push_back(progress.step->outcomes.reward_mean);
+      curve.push_back(progress.step->outcomes.reward);
       published.push_back(trainer.weights());
       while (published.size() > lag + 1) published.pop_front();
     }

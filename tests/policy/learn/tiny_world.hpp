@@ -50,6 +50,12 @@ class TinyWorld {
   TrajectoryId next_ = 1;
 };
 
+/// A trainer of the tiny model.
+Trainer trainer_of(const TrainerSetup& setup);
+
+/// Trains on those trajectories; the report of the step that they complete.
+StepReport train(Trainer& trainer, const std::vector<Trajectory>& played);
+
 /// Plays and trains; returns the mean reward of each step. The weights that sample are `lag` steps
 /// old.
 std::vector<double> learning_curve(Trainer& trainer, int steps, size_t lag);

@@ -7,7 +7,7 @@
 
 #include "policy/format/hf_folder.hpp"
 #include "policy/learn/trainer.hpp"
-#include "policy/learn/trainer_json.hpp"
+#include "policy/learn/trainer_checkpoint.hpp"
 #include "tests/policy/learn/tiny_world.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -99,7 +99,7 @@ TEST_F(TrainerCheckpointTest, CheckpointRemembersEarlierIncarnations) {
   EXPECT_EQ(numbers->restored, (RestoredSteps{{1, 0}, {2, 1}}));
 }
 
-TEST_F(TrainerCheckpointTest, SnapshotStaysAsItWasTaken) {
+TEST_F(TrainerCheckpointTest, ASnapshotDoesNotChangeAfterwards) {
   Trainer going = trainer(1);
   TinyWorld world{5};
   train(going, world, 1);

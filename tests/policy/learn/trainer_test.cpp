@@ -8,7 +8,7 @@
 #include <cmath>
 #include <limits>
 
-#include "runtime/no_log_probs.hpp"
+#include "runtime/policy_version.hpp"
 #include "tests/policy/learn/tiny_world.hpp"
 
 namespace warpsmith::policy {
@@ -120,7 +120,7 @@ StepReport report_at_use(int64_t minibatches) {
 TEST(TrainerTest, ForwardsAtUseScoreByTheWeightsBeforeTheStepsFirstUpdate) {
   const StepReport report = report_at_use(4);
   EXPECT_EQ(report.updates, 4);
-  EXPECT_EQ(report.tokens.same_weights_tokens, 32);
+  EXPECT_EQ(report.tokens.fresh_tokens, 32);
   EXPECT_LT(report.tokens.mismatch_max, 1e-5);
   EXPECT_GT(report.tokens.proximal_k3, 0.01)
       << "updates move the policy away from the proximal one";
@@ -150,7 +150,7 @@ TEST(TrainerTest, FreshTokensAgreeWithTheGeneratorAndAreCounted) {
   TinyWorld world{5};
   Progress progress;
   while (!progress.step) progress = feed(trainer, world.play(trainer.weights()));
-  EXPECT_EQ(progress.step->tokens.same_weights_tokens, 16);
+  EXPECT_EQ(progress.step->tokens.fresh_tokens, 16);
   EXPECT_LT(progress.step->tokens.mismatch_max, 1e-5);
   EXPECT_EQ(progress.step->tokens.by_age.at(0).tokens, 16);
   EXPECT_EQ(progress.step->trained, (std::vector<TrajectoryId>{1, 2, 3, 4}));
@@ -188,7 +188,7 @@ TEST(TrainerTest, TrajectoryWithoutActionTokensIsDropped) {
   EXPECT_EQ(progress.dropped[0].reason, DropReason::no_action_tokens);
 }
 
-TEST(TrainerTest, ForgetFreesWhatIsHeld) {
+TEST(TrainerTest, ForgetFreesTheTrajectoryAndItsPrefix) {
   Trainer trainer = tiny_trainer(tiny_setup());
   const Trajectory played = TinyWorld{5}.play(trainer.weights());
   ASSERT_TRUE(trainer.observe(played.segments[0]));

@@ -13,7 +13,7 @@
 #include "policy/format/safetensors.hpp"
 #include "policy/format/tokenizer_json.hpp"
 #include "policy/generate/cpu/cpu_engine.hpp"
-#include "policy/text/chat_template.hpp"
+#include "policy/text/chat_format.hpp"
 #include "runtime/environment.hpp"
 #include "runtime/process/child.hpp"
 #include "tests/support/json_file.hpp"
@@ -70,7 +70,7 @@ std::string written(std::vector<ChatMessage> messages, bool opened, const ChatFr
   return text;
 }
 
-/// What the model's own template writes.
+/// The output of the model's own template.
 Result<ChatFrame> own_frame(const fs::path& folder, const Tokenizer& tokenizer) {
   const ChildSpec spec{
       .argv = {python_interpreter().string(), "scripts/render_chat_template.py", folder.string()}};
@@ -94,7 +94,7 @@ TEST_F(SmolLm2Test, WritesChatsLikeTransformers) {
 
 // The limit is the distance between float32 and float64 forward passes of transformers. The softmax
 // is float64 on both sides, because torch's float32 softmax has a larger error on AVX2.
-TEST_F(SmolLm2Test, LogProbsAreAsCloseAsTransformersToItself) {
+TEST_F(SmolLm2Test, LogProbsDifferNoMoreThanTransformersBetweenPrecisions) {
   const at::NoGradGuard no_grad;
   const Transformer model = load();
   const auto sequences = golden_["sequences"].get<Sequences>();

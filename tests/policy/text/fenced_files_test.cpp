@@ -23,13 +23,13 @@ TEST(FencedFilesTest, BlocksWithoutAPathAreSkipped) {
   EXPECT_EQ(files[0].path, "a.cu");
 }
 
-TEST(FencedFilesTest, ALongerFenceHoldsShorterOnes) {
+TEST(FencedFilesTest, ALongerFenceMayContainShorterOnes) {
   const auto files = fenced_files("````md notes.md\n```\ncode\n```\n````\n");
   ASSERT_EQ(files.size(), 1U);
   EXPECT_EQ(files[0].content, "```\ncode\n```");
 }
 
-TEST(FencedFilesTest, AnOpenBlockIsNoFile) {
+TEST(FencedFilesTest, AnUnclosedBlockIsNotAFile) {
   EXPECT_TRUE(fenced_files("```cpp kernel.cpp\nint a;\n").empty());
   EXPECT_TRUE(fenced_files("```cpp kernel.cpp").empty());
   EXPECT_TRUE(fenced_files("").empty());
@@ -42,13 +42,13 @@ TEST(FencedFilesTest, ThoughtsAreNotPartOfTheAnswer) {
   EXPECT_EQ(files[0].content, "final");
 }
 
-TEST(FencedFilesTest, AnAnswerHasABoundOnItsFiles) {
+TEST(FencedFilesTest, TheNumberOfFilesInAnAnswerIsBounded) {
   std::string answer;
   for (int i = 0; i < 40; ++i) answer += "```f" + std::to_string(i) + ".cpp\nx\n```\n";
   EXPECT_EQ(fenced_files(answer).size(), max_fenced_files);
 }
 
-TEST(FencedFilesTest, FilesStandForWritesAndASubmission) {
+TEST(FencedFilesTest, FilesBecomeWritesAndASubmission) {
   const auto calls = calls_of_files({{"kernel.cpp", "int a;"}, {"solution/plan.toml", "p"}});
   ASSERT_EQ(calls.size(), 3U);
   EXPECT_EQ(calls[0],

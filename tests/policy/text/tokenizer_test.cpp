@@ -54,7 +54,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, TokenizerParityTest,
                          testing::Values("digits", "qwen", "llama3", "lines"),
                          [](const auto& kind) { return std::string(kind.param); });
 
-TEST(TokenizerTest, ForeignTextHoldsNoAddedTokens) {
+TEST(TokenizerTest, UntrustedTextContainsNoAddedTokens) {
   for (const char* name : {"digits", "qwen", "llama3", "lines"}) {
     const Tokenizer tokenizer = load(name);
     const auto json = json_file(golden_folder + name + "/tokenizer.json");
@@ -64,18 +64,18 @@ TEST(TokenizerTest, ForeignTextHoldsNoAddedTokens) {
       const auto id = added["id"].get<int32_t>();
       const auto own = tokenizer.encode(MarkedText("a" + content + "b"));
       EXPECT_EQ(own, tokenizer.encode("a" + content + "b")) << name << ": " << content;
-      const auto foreign = tokenizer.encode(MarkedText("a").add_foreign(content).add("b"));
-      EXPECT_EQ(std::ranges::count(foreign, id), 0) << name << ": " << content;
-      EXPECT_EQ(tokenizer.decode(foreign), "a" + content + "b");
+      const auto untrusted = tokenizer.encode(MarkedText("a").add_untrusted(content).add("b"));
+      EXPECT_EQ(std::ranges::count(untrusted, id), 0) << name << ": " << content;
+      EXPECT_EQ(tokenizer.decode(untrusted), "a" + content + "b");
     }
   }
 }
 
-TEST(TokenizerTest, BordersOfForeignTextSplitNoTokens) {
+TEST(TokenizerTest, BordersOfUntrustedTextSplitNoTokens) {
   const Tokenizer tokenizer = load("qwen");
   const std::string text = "The quick brown fox\n  jumps, 1234 times";
   for (size_t at = 1; at < text.size(); ++at) {
-    EXPECT_EQ(tokenizer.encode(MarkedText(text.substr(0, at)).add_foreign(text.substr(at))),
+    EXPECT_EQ(tokenizer.encode(MarkedText(text.substr(0, at)).add_untrusted(text.substr(at))),
               tokenizer.encode(text));
   }
 }

@@ -46,7 +46,7 @@ TEST(ToolCallGrammarTest, CallWithoutParametersAndSeveralCalls) {
   EXPECT_EQ(turn->calls[1].name, "submit");
 }
 
-TEST(ToolCallGrammarTest, TextAloneIsNoCall) {
+TEST(ToolCallGrammarTest, PlainTextIsNotACall) {
   const auto turn = parse_turn("Done: 3 < 4 and <b> is fine.", ToolSyntax::xml);
   ASSERT_TRUE(turn);
   EXPECT_TRUE(turn->calls.empty());
@@ -141,7 +141,7 @@ TEST(ToolCallGrammarTest, TagsInTheStringsOfACallAreText) {
   EXPECT_EQ(only_call(format_call(call, ToolSyntax::xml), ToolSyntax::xml), call);
 }
 
-TEST(ToolCallGrammarTest, AThoughtThatThePromptOpenedIsSkipped) {
+TEST(ToolCallGrammarTest, AThoughtOpenedByThePromptIsSkipped) {
   const std::string call = "<tool_call>{\"name\": \"submit\"}</tool_call>";
   for (const char* thought : {"I think.", "Maybe <tool_call> or <function=x>?",
                               "<tool_call>{\"name\": \"verify\"}</tool_call> first?",
@@ -161,7 +161,7 @@ TEST(ToolCallGrammarTest, AThoughtBetweenCallsKeepsBoth) {
   EXPECT_EQ(turn->calls.size(), 2U);
 }
 
-TEST(ToolCallGrammarTest, ManyTagsTakeNoLongTime) {
+TEST(ToolCallGrammarTest, ManyTagsAreParsedQuickly) {
   for (const char* tags : {"</function></think>", "<think>", "</think>", "<tool_call></think>",
                            "</parameter> ", "<think></think>"}) {
     std::string text;
@@ -173,7 +173,7 @@ TEST(ToolCallGrammarTest, ManyTagsTakeNoLongTime) {
   }
 }
 
-TEST(ToolCallGrammarTest, AThoughtThatIsNotClosedHidesNoCall) {
+TEST(ToolCallGrammarTest, AnUnclosedThoughtDoesNotHideCalls) {
   EXPECT_EQ(
       only_call("<think> so <tool_call><function=submit></function></tool_call>", ToolSyntax::xml)
           .name,

@@ -36,7 +36,7 @@ class ChainConfigTest : public ::testing::Test {
   test_support::TemporaryFolder folder_;
 };
 
-TEST_F(ChainConfigTest, AStagesTableReplacesKeysForItAlone) {
+TEST_F(ChainConfigTest, AStagesTableReplacesKeysForThatStageOnly) {
   const auto chain =
       load(R"(["collect", "agentic"])",
            "[stage.agentic]\nrun.trajectories = 64\nlearner.step.trajectories = 8\n");
@@ -47,11 +47,11 @@ TEST_F(ChainConfigTest, AStagesTableReplacesKeysForItAlone) {
   EXPECT_EQ((*chain)[1].config.run.stage, Stage::agentic);
   EXPECT_EQ((*chain)[1].config.run.trajectories, 64);
   EXPECT_EQ((*chain)[1].config.learner.step.trajectories, 8);
-  EXPECT_TRUE((*chain)[1].config.run.stages.empty()) << "a stage is a run of its own";
+  EXPECT_TRUE((*chain)[1].config.run.stages.empty()) << "a stage is a separate run";
 }
 
-/// With equal seeds, trajectory i of one stage would be that of another: same task, same draws.
-TEST_F(ChainConfigTest, StagesThatSampleHaveSeedsOfTheirOwn) {
+/// With equal seeds, trajectory i would have the same task and draws in every stage.
+TEST_F(ChainConfigTest, StagesThatSampleHaveSeparateSeeds) {
   const auto all = load(R"(["warmup", "collect", "rft", "agentic"])").value();
   const auto few = load(R"(["collect", "agentic"])").value();
   EXPECT_EQ(stage_seed(all[2]), 1) << "it samples nothing";
@@ -72,7 +72,7 @@ TEST_F(ChainConfigTest, OptionsReachOneStageOrAll) {
 }
 
 /// At a resume each stage is read from its own file, with the options for all of them.
-TEST_F(ChainConfigTest, OptionsForOtherStagesLeaveAStoredOneAlone) {
+TEST_F(ChainConfigTest, OptionsForOtherStagesDoNotChangeAStoredStage) {
   const auto chain = load(R"(["collect", "agentic"])").value();
   const auto again = parse_run_config("1-collect.toml", to_toml(chain[0].config),
                                       {"stage.again.run.seed=7"}, "collect");
@@ -80,7 +80,7 @@ TEST_F(ChainConfigTest, OptionsForOtherStagesLeaveAStoredOneAlone) {
   EXPECT_EQ(again->run.seed, 1);
 }
 
-TEST_F(ChainConfigTest, AStageKeepsWhatItsOwnTableNames) {
+TEST_F(ChainConfigTest, AStageKeepsTheKeysOfItsOwnTable) {
   const std::string more =
       "[stage.agentic]\nmodel.folder = \"m\"\nlearner.critic.folder = \"\"\n"
       "[stage.sft]\nsft.data = \"d\"\nmodel.weights = \"random\"\n";
@@ -97,7 +97,7 @@ TEST_F(ChainConfigTest, AStageKeepsWhatItsOwnTableNames) {
   EXPECT_TRUE((*by_option)[1].own_policy);
 }
 
-TEST_F(ChainConfigTest, AStoredStageIsReadBackWithWhatItNamesItself) {
+TEST_F(ChainConfigTest, AStoredStageIsReadBackWithTheKeysOfItsOwnTable) {
   const auto chain = load(R"(["collect", "more.2"])",
                           "[stage.\"more.2\"]\nrun.stage = \"agentic\"\nmodel.folder = \"m\"\n");
   ASSERT_TRUE(chain) << chain.error().message;
@@ -112,14 +112,14 @@ TEST_F(ChainConfigTest, AStoredStageIsReadBackWithWhatItNamesItself) {
   }
 }
 
-TEST_F(ChainConfigTest, AStageIsLeftOutByTheListAlone) {
+TEST_F(ChainConfigTest, RemovingAStageFromTheListLeavesItOut) {
   const auto chain = load(R"(["collect", "rft", "agentic"])", "[stage.rft]\nrft.per_task = 3\n",
                           {R"(run.stages=["agentic"])"});
   ASSERT_TRUE(chain) << chain.error().message;
   EXPECT_EQ(chain->size(), 1U);
 }
 
-TEST_F(ChainConfigTest, MistakesInAStagesTableHaveTheirLine) {
+TEST_F(ChainConfigTest, MistakesInAStagesTableAreReportedWithTheirLine) {
   EXPECT_THAT(error(R"(["agentic"])", "[stage.agentic]\nrun.trajectoires = 64\n"),
               HasSubstr("chain.toml:11: unknown key run.trajectoires"));
   EXPECT_THAT(error(R"(["agentic"])", "[stage.agentic]\nrun.trajectories = 4\n"),
@@ -134,7 +134,7 @@ TEST_F(ChainConfigTest, MistakesInAStagesTableHaveTheirLine) {
 TEST_F(ChainConfigTest, AMisspeltStageIsRefused) {
   const auto stages = load_chain("configs/paper-stages.toml", {}, {"sft", "warnup"});
   ASSERT_FALSE(stages);
-  EXPECT_THAT(stages.error().message, HasSubstr("\"warnup\" is no kind of stage"));
+  EXPECT_THAT(stages.error().message, HasSubstr("\"warnup\" is not a kind of stage"));
   EXPECT_TRUE(
       load_chain("configs/paper-stages.toml", {"stage.more.run.stage=\"collect\""}, {"more"}));
 }
@@ -142,11 +142,12 @@ TEST_F(ChainConfigTest, AMisspeltStageIsRefused) {
 TEST_F(ChainConfigTest, AStageNamedTwiceIsRefused) {
   EXPECT_THAT(
       error(R"(["collect", "collect"])"),
-      HasSubstr("chain.toml: run.stages: \"collect\" comes twice; give the second another name"));
+      HasSubstr(
+          "chain.toml: run.stages: \"collect\" is listed twice; give the second another name"));
   EXPECT_EQ(error(R"(["collect", "again"])", "[stage.again]\nrun.stage = \"collect\"\n"), "");
 }
 
-TEST_F(ChainConfigTest, AStageWithoutItsPredecessorIsRefused) {
+TEST_F(ChainConfigTest, AStageWithoutARequiredEarlierStageIsRefused) {
   EXPECT_THAT(
       error(R"(["rft", "agentic"])"),
       HasSubstr("stage \"rft\" has no trajectories: put a stage \"collect\" before it, or set "
@@ -155,7 +156,7 @@ TEST_F(ChainConfigTest, AStageWithoutItsPredecessorIsRefused) {
   EXPECT_EQ(error(R"(["rft"])", "[stage.rft]\nrft.runs = [\"runs/a\"]\n"), "");
 }
 
-TEST_F(ChainConfigTest, WarmupHasOneTurnOfFiles) {
+TEST_F(ChainConfigTest, WarmupHasOneTurnWithFiles) {
   const auto chain = load(R"(["warmup", "agentic"])");
   ASSERT_TRUE(chain) << chain.error().message;
   EXPECT_EQ((*chain)[0].config.agent.answer, AnswerForm::files);
@@ -164,7 +165,7 @@ TEST_F(ChainConfigTest, WarmupHasOneTurnOfFiles) {
               HasSubstr("run.stage = \"warmup\" has one turn: expected \"files\""));
 }
 
-TEST_F(ChainConfigTest, AStagesEffectiveConfigurationReadsBackToItself) {
+TEST_F(ChainConfigTest, AStagesEffectiveConfigurationReadsBackUnchanged) {
   const auto chain = load(R"(["value", "agentic"])", "[stage.value]\nvalue.runs = [\"/runs/a\"]\n");
   ASSERT_TRUE(chain) << chain.error().message;
   for (const ChainStage& stage : *chain) {

@@ -6,7 +6,7 @@
 namespace warpsmith {
 namespace {
 
-TEST(ComplaintsTest, TextIsOrderedByPlaceOneLineEach) {
+TEST(ComplaintsTest, TextHasOneLinePerComplaintOrderedByPlace) {
   Complaints complaints;
   complaints.at({"b.toml", 3}, "third");
   complaints.at({"a.toml", 9}, "second");
@@ -14,7 +14,7 @@ TEST(ComplaintsTest, TextIsOrderedByPlaceOneLineEach) {
   EXPECT_EQ(complaints.text(), "a.toml:2: first\na.toml:9: second\nb.toml:3: third");
 }
 
-TEST(ComplaintsTest, AboutPointsAtThePlaceThatSetTheKey) {
+TEST(ComplaintsTest, AboutPointsToThePlaceThatSetTheKey) {
   Complaints complaints{"x.toml"};
   complaints.remember("run.seed", {"x.toml", 7});
   complaints.about("run.seed", "too odd");

@@ -22,7 +22,7 @@ std::vector<std::filesystem::path> experiments() {
   return files;
 }
 
-TEST(ConfigsFolderTest, HoldsOneForEachContract) {
+TEST(ConfigsFolderTest, HasAnExperimentForEachContract) {
   std::set<std::string> contracts;
   for (const auto& file : experiments()) {
     const auto config = load_run_config(file, {});

@@ -52,7 +52,7 @@ TEST(RunConfigTest, OverridesReachEveryComponent) {
   ASSERT_TRUE(config.has_value()) << config.error().message;
   EXPECT_EQ(config->run.seed, 7);
   EXPECT_EQ(config->learner.optimizer.learning_rate, 1e-5);
-  EXPECT_EQ(config->sandbox.limits.call, std::chrono::seconds{2});
+  EXPECT_EQ(config->sandbox.settings.call_timeout, std::chrono::seconds{2});
 }
 
 std::vector<std::string> baselines_of(const std::vector<std::string>& overrides) {
@@ -61,7 +61,7 @@ std::vector<std::string> baselines_of(const std::vector<std::string>& overrides)
   return further_baselines(config->sandbox);
 }
 
-TEST(RunConfigTest, GpuSlotsTimeFurtherBaselinesOnlyIfAsked) {
+TEST(RunConfigTest, GpuSlotsTimeFurtherBaselinesOnlyOnRequest) {
   using testing::ElementsAre;
   EXPECT_THAT(baselines_of({}), ElementsAre());
   EXPECT_THAT(baselines_of({"sandbox.contract=\"device\""}), ElementsAre());
@@ -77,7 +77,7 @@ TEST(RunConfigTest, BaselinesThatASlotCannotHaveAreRefused) {
                         "times only eager and torch.compile"));
   EXPECT_THAT(error_of(least, {"sandbox.contract=\"device\"",
                                "sandbox.baselines=[\"auto\", \"cuda-graph\"]"}),
-              HasSubstr("expected \"auto\" alone"));
+              HasSubstr("expected only \"auto\""));
   EXPECT_THAT(error_of(least, {"sandbox.baselines=[\"fast\"]"}), HasSubstr("\"cuda-graph\""));
 }
 
@@ -159,7 +159,7 @@ TEST(RunConfigTest, SharesOfComposedTasksHaveTheFormOfSynth) {
   }
 }
 
-TEST(RunConfigTest, TheEndpointOfAComposerIsWhole) {
+TEST(RunConfigTest, TheEndpointOfAComposerNeedsUrlAndModel) {
   const std::string of = "synthesis.compose.";
   const std::string llm = of + "composer=llm", url = of + "url=http://h/v1", model = of + "model=m";
   EXPECT_EQ(error_of(least, {llm}), "") << "the run's own generator";
@@ -179,7 +179,7 @@ TEST(RunConfigTest, TheEndpointOfAComposerIsWhole) {
   }
 }
 
-TEST(RunConfigTest, AWindowOfComposedTasksHasTwoEnds) {
+TEST(RunConfigTest, ATimeWindowForComposedTasksNeedsBothEnds) {
   EXPECT_EQ(error_of(least, {"synthesis.compose.min_ms=1", "synthesis.compose.max_ms=2"}), "");
   for (const char* alone : {"synthesis.compose.min_ms=1", "synthesis.compose.max_ms=0.0"}) {
     EXPECT_EQ(error_of(least, {alone}).empty(), std::string{alone}.ends_with("0.0"));
@@ -190,7 +190,7 @@ TEST(RunConfigTest, BrokenSyntaxIsTheOnlyComplaint) {
   EXPECT_THAT(error_of("[run\n"), Not(HasSubstr("required")));
 }
 
-TEST(RunConfigTest, EffectiveConfigurationReadsBackToItself) {
+TEST(RunConfigTest, EffectiveConfigurationReadsBackUnchanged) {
   const std::vector<std::vector<std::string>> options{
       {},
       {"run.seed=3", "learner.loss.clip_high=0.3"},
@@ -222,7 +222,7 @@ TEST(RunConfigTest, EffectiveConfigurationReadsBackToItself) {
   }
 }
 
-TEST(RunConfigTest, AKeyThatStandsInTheWrongTableIsFoundInItsOwn) {
+TEST(RunConfigTest, AKeyInTheWrongTableIsFoundInItsRightTable) {
   EXPECT_THAT(error_of(least, {"learner.clip_low=0.1"}),
               HasSubstr("unknown key learner.clip_low; the nearest is learner.loss.clip_low"));
   EXPECT_THAT(error_of(least, {"learner.step_trajectories=8"}),
@@ -237,7 +237,7 @@ TEST(RunConfigTest, LambdaAndItsReplacementExcludeEachOther) {
       HasSubstr("learner.advantage.lambda: learner.advantage.lambda_alpha replaces it"));
 }
 
-TEST(RunConfigTest, QuotedDotsDoNotNameTables) {
+TEST(RunConfigTest, DotsInQuotedKeysDoNotNameTables) {
   EXPECT_EQ(error_of("\"learner.learning_rate\" = 1e-5\n" + least),
             "c.toml:1: unknown key \"learner.learning_rate\"; the nearest is "
             "learner.optimizer.learning_rate");
@@ -250,10 +250,10 @@ TEST(RunConfigTest, QuotedDotsDoNotNameTables) {
 TEST(RunConfigTest, NumericsAreStrictOrPaper) {
   EXPECT_EQ(error_of(least, {"sandbox.numerics=paper"}), "");
   EXPECT_THAT(error_of(least, {"sandbox.numerics=loose"}),
-              HasSubstr("sandbox.numerics: expected \"strict\" or \"paper\", got \"loose\""));
+              HasSubstr("sandbox.numerics: expected one of \"strict\", \"paper\""));
 }
 
-TEST(RunConfigTest, LongOptionsAreQuotedInPart) {
+TEST(RunConfigTest, LongOptionsAreQuotedOnlyInPart) {
   for (const char* key : {"run.seed=", "run seed="}) {
     const std::string error = error_of(least, {key + std::string(120'000, 'x')});
     EXPECT_THAT(error, HasSubstr("--set run"));
@@ -272,16 +272,16 @@ TEST(RunConfigTest, AMissingFileIsNamed) {
 
 TEST(RunConfigTest, ToolsOfBackgroundJobsNeedEachOther) {
   EXPECT_THAT(error_of(least, {R"(agent.tools=["bash_output", "write", "submit"])"}),
-              HasSubstr("expected \"bash\" beside \"bash_output\""));
+              HasSubstr("expected \"bash\" with \"bash_output\""));
   EXPECT_THAT(error_of(least, {R"(agent.tools=["bash", "kill_bash", "write", "submit"])"}),
-              HasSubstr("expected \"bash_output\" beside \"kill_bash\""));
+              HasSubstr("expected \"bash_output\" with \"kill_bash\""));
   EXPECT_EQ(error_of(least, {R"(agent.tools=["bash", "bash_output", "write", "submit"])"}), "");
   EXPECT_THAT(error_of(least, {"tool_executor.jobs=17"}), HasSubstr("tool_executor.jobs"));
 }
 
 TEST(RunConfigTest, SummariesAreForBrainsAndNeedRoom) {
   EXPECT_THAT(error_of(least, {"agent.summarise=true"}),
-              HasSubstr("agent.summarise: expected false: a summary begins a new context"));
+              HasSubstr("agent.summarise: expected false: a summary starts a new context"));
   std::vector<std::string> brain{"agent.summarise=true", "run.stage=collect", "brain.model=m",
                                  "brain.url=https://host/v1"};
   EXPECT_EQ(error_of(least, brain), "");

@@ -92,7 +92,7 @@ TEST(TomlTest, WrongTypesAndRangesAreAllReportedWithTheirLines) {
       "conf/s.toml:6: t.colour: expected one of \"red\", \"green\", got 3");
 }
 
-TEST(TomlTest, NotANumberIsNotANumber) {
+TEST(TomlTest, NanIsRefusedAsANumber) {
   EXPECT_THAT(complaints_of("[t]\nrate = nan\n"), HasSubstr("t.rate: expected a number"));
   EXPECT_THAT(complaints_of("[t]\nrate = inf\n"), HasSubstr("t.rate: expected a number"));
 }
@@ -110,12 +110,12 @@ TEST(TomlTest, UnknownKeysNameTheNearestValidOne) {
             "conf/s.toml:1: unknown table zebra; expected one of t, t.sub");
 }
 
-TEST(TomlTest, NamesCannotAddLines) {
+TEST(TomlTest, NamesCannotAddLinesToTheReport) {
   EXPECT_EQ(complaints_of("[t]\n\"cou\\r\\nnt\" = 4\n"),
             "conf/s.toml:2: unknown key t.cou\\r\\nnt; the nearest is t.count");
 }
 
-TEST(TomlTest, KeysOfVeryManyPartsAreRefused) {
+TEST(TomlTest, KeysWithTooManyPartsAreRefused) {
   std::string deep = "a";
   for (int i = 0; i < 200'000; ++i) deep += ".a";
   EXPECT_EQ(complaints_of("[t]\n" + deep + " = 1\n"),
@@ -127,7 +127,7 @@ TEST(TomlTest, AKeyWhereATableBelongsIsReportedOnce) {
   EXPECT_EQ(complaints_of("t = 3\n"), "conf/s.toml:1: t: expected a table, got 3");
 }
 
-TEST(TomlTest, AListElementOutsideTheAllowedOnesIsNamed) {
+TEST(TomlTest, AListElementThatIsNotAllowedIsNamed) {
   EXPECT_EQ(complaints_of("[t]\npets = [\"cat\", \"cow\"]\n"),
             "conf/s.toml:2: t.pets: expected any of \"cat\", \"dog\", got \"cow\"");
 }
@@ -136,7 +136,7 @@ TEST(TomlTest, BrokenSyntaxNamesItsLine) {
   EXPECT_THAT(complaints_of("[t]\ncount = = 3\n"), HasSubstr("conf/s.toml:2: not TOML: "));
 }
 
-TEST(TomlTest, AHeaderThatTheLibraryAssertsOnIsAComplaint) {
+TEST(TomlTest, AHeaderThatFailsAnAssertionOfTheLibraryIsReported) {
   EXPECT_THAT(complaints_of("[.a]\n"), HasSubstr("conf/s.toml: not TOML: "));
 }
 

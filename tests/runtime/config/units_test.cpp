@@ -17,7 +17,7 @@ TEST(UnitsTest, DurationsTakeOneOrMoreUnits) {
   EXPECT_EQ(parse_duration("0.5s"), milliseconds{500});
 }
 
-TEST(UnitsTest, DurationsWithoutAUnitOrWithAStrangeOneAreRejected) {
+TEST(UnitsTest, DurationsWithoutAUnitOrWithAnUnknownOneAreRejected) {
   for (const char* text :
        {"", "30", "s", "30 s", "-1s", "1s2", "3 weeks", "nan", "1e400d", "infs"}) {
     EXPECT_FALSE(parse_duration(text).has_value()) << text;

@@ -20,7 +20,7 @@ TEST(ClocksTest, ReasonsHaveNvmlsNames) {
   EXPECT_THAT(reason_names(0x100 | 0x1000), ElementsAre("display_clock_setting", "bit 12"));
 }
 
-TEST(ClocksTest, PowerHeatAndHardwareSlowAGpuDownAndIdlenessDoesNot) {
+TEST(ClocksTest, PowerHeatAndHardwareCountAsSlowingButIdlenessDoesNot) {
   for (const char* reason : {"sw_power_cap", "hw_slowdown", "sw_thermal_slowdown",
                              "hw_thermal_slowdown", "hw_power_brake_slowdown"}) {
     EXPECT_TRUE(slows_down(reason)) << reason;

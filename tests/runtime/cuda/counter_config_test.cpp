@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of CUPTI's range profiler that needs no GPU, for chips by name.
-#include "runtime/cuda/counter_config.hpp"
+#include "runtime/cuda/counter_session.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/cuda/cupti_library.hpp"
+#include "runtime/cuda/cupti.hpp"
 
 namespace warpsmith::cuda {
 namespace {

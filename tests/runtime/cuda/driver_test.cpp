@@ -22,12 +22,12 @@ TEST(DynamicLibraryTest, NamesTheFirstLibraryWhenNoneLoads) {
   EXPECT_NE(library.error().message.find("libno-such-thing.so.7"), std::string::npos);
 }
 
-TEST(DriverTest, VersionsReadAsPeopleWriteThem) {
+TEST(DriverTest, VersionsAreFormattedAsMajorDotMinor) {
   EXPECT_EQ(version_text(13000), "13.0");
   EXPECT_EQ(version_text(12080), "12.8");
 }
 
-TEST(DriverTest, ADriverOfAnOlderMajorVersionIsNamedWithTheRemedy) {
+TEST(DriverTest, ADriverWithAnOlderMajorVersionIsReportedWithTheRemedy) {
   const auto old = check_cuda_version(12080, 13000);
   ASSERT_FALSE(old);
   EXPECT_EQ(old.error().code, ErrorCode::unsupported);

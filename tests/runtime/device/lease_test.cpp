@@ -28,7 +28,7 @@ Deadline soon() {
   return Deadline::after(milliseconds{30});
 }
 
-TEST(DeviceLeaseTest, OneHolderPerDevice) {
+TEST(DeviceLeaseTest, ADeviceHasOneHolderAtATime) {
   const TemporaryFolder folder;
   const std::string place = folder.path().string();
   std::optional<DeviceLease> first = DeviceLease::acquire(place, "gpu-a", soon()).value();
@@ -82,7 +82,7 @@ TEST(DeviceLeaseTest, AWaiterSleepsUntilItsDeadline) {
   EXPECT_LT(switches() - before, 20);
 }
 
-TEST(DeviceLeaseTest, AWaiterGetsWhatItsHolderReleases) {
+TEST(DeviceLeaseTest, AWaiterGetsTheLeaseOnceItsHolderReleasesIt) {
   const TemporaryFolder folder;
   const std::string place = folder.path().string();
   std::optional<DeviceLease> held = DeviceLease::acquire(place, "gpu", soon()).value();
@@ -98,7 +98,7 @@ TEST(DeviceLeaseTest, AWaiterGetsWhatItsHolderReleases) {
   EXPECT_TRUE(got);
 }
 
-TEST(DeviceLeaseTest, AWaitEndsInAThreadThatBlocksSignals) {
+TEST(DeviceLeaseTest, AWaitTimesOutInAThreadThatBlocksSignals) {
   const TemporaryFolder folder;
   const std::string place = folder.path().string();
   const auto held = DeviceLease::acquire(place, "gpu", soon()).value();
@@ -110,14 +110,14 @@ TEST(DeviceLeaseTest, AWaitEndsInAThreadThatBlocksSignals) {
   EXPECT_TRUE(::sigismember(&after, SIGRTMIN)) << "the mask is as it was";
 }
 
-TEST(DeviceShareTest, SharesMeetButNoLeaseBesideThem) {
+TEST(DeviceShareTest, SharesAreConcurrentButExcludeLeases) {
   const TemporaryFolder folder;
   const std::string place = folder.path().string();
   auto one = DeviceShare::open(place, "gpu").value(), two = DeviceShare::open(place, "gpu").value();
   EXPECT_TRUE(one.try_hold());
   EXPECT_TRUE(two.try_hold());
   EXPECT_FALSE(DeviceLease::acquire(place, "gpu", soon()));
-  EXPECT_FALSE(one.is_wanted()) << "the waiter has given up";
+  EXPECT_FALSE(one.is_wanted()) << "the waiter has timed out";
   one.give_back();
   EXPECT_FALSE(DeviceLease::acquire(place, "gpu", soon()));
   two.give_back();
@@ -127,7 +127,7 @@ TEST(DeviceShareTest, SharesMeetButNoLeaseBesideThem) {
 }
 
 /// A policy that takes a share at every step must not keep measurements out.
-TEST(DeviceShareTest, AWaitingLeaseGoesBeforeNewShares) {
+TEST(DeviceShareTest, AWaitingLeaseHasPriorityOverNewShares) {
   const TemporaryFolder folder;
   const std::string place = folder.path().string();
   auto held = DeviceShare::open(place, "gpu").value(),
@@ -151,7 +151,7 @@ void hold(DeviceShare& share) {
 }
 
 /// Several slots whose measurements follow each other must not keep a policy out.
-TEST(DeviceShareTest, LeasesOneAfterAnotherLetAShareThrough) {
+TEST(DeviceShareTest, ASeriesOfLeasesLetsAShareThrough) {
   const TemporaryFolder folder;
   const std::string place = folder.path().string();
   std::atomic<bool> enough = false;
@@ -180,7 +180,7 @@ TEST(DeviceShareTest, LeasesOneAfterAnotherLetAShareThrough) {
   work.give_back();
 }
 
-/// Whether a share has waited for so long that it goes before leases.
+/// True if a share has waited so long that it has priority over leases.
 bool is_due(const std::string& place) {
   const UniqueFd file = open_lease(place, "gpu").value();
   struct flock seen{};
@@ -190,7 +190,7 @@ bool is_due(const std::string& place) {
   return ::fcntl(file.get(), F_OFD_GETLK, &seen) == 0 && seen.l_type != F_UNLCK;
 }
 
-TEST(DeviceShareTest, ALeaseWaitsSomeTimeForAShareThatNeverComes) {
+TEST(DeviceShareTest, ALeaseWaitsOnlyBrieflyForAShareThatNeverComes) {
   const TemporaryFolder folder;
   const std::string place = folder.path().string();
   auto work = DeviceShare::open(place, "gpu").value();
@@ -235,11 +235,12 @@ TEST(DeviceLeaseTest, DoesNotFollowALinkInPlaceOfItsFile) {
   EXPECT_FALSE(std::filesystem::exists(victim));
 }
 
-/// Root can act as two users; the kernel may refuse O_CREAT between them.
+/// Only root can act as two users; the kernel may refuse O_CREAT between them.
 TEST(DeviceLeaseTest, TwoUsersShareOneLease) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root to act as two users";
   const TemporaryFolder folder;
   std::filesystem::permissions(folder.path(), std::filesystem::perms::all);
+  std::filesystem::permissions(folder.path().parent_path(), std::filesystem::perms::all);
   const std::string place = (folder.path() / "leases").string();
   const auto taken_as = [&](uid_t user) {
     const pid_t child = ::fork();
@@ -256,7 +257,7 @@ TEST(DeviceLeaseTest, TwoUsersShareOneLease) {
   EXPECT_TRUE(DeviceLease::acquire(place, "gpu", soon())) << "root opens another user's file";
 }
 
-TEST(DeviceLeaseTest, RefreshesTheTimeOfItsFile) {
+TEST(DeviceLeaseTest, RefreshesTheTimestampOfItsFile) {
   const TemporaryFolder folder;
   const std::filesystem::path file = folder.path() / "gpu.lock";
   ASSERT_TRUE(open_lease(folder.path().string(), "gpu"));

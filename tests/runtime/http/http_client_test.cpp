@@ -43,7 +43,7 @@ TEST(HttpClientTest, ReturnsStatusTypeAndBody) {
   EXPECT_EQ(reply.retry_after, seconds{7});
 }
 
-TEST(HttpClientTest, TellsHowARequestFailed) {
+TEST(HttpClientTest, ReportsHowARequestFailed) {
   EXPECT_EQ(post("http://127.0.0.1:1/v1").fault, HttpFault::unreachable);
   EXPECT_EQ(post("ftp://127.0.0.1/v1").fault, HttpFault::unreachable);
   const ScriptedEndpoint cut{[](const auto& /*request*/, int /*nth*/) {
@@ -63,10 +63,10 @@ TEST(HttpClientTest, EndsASilentRequestAtItsLimits) {
   }};
   const HttpReply silent = post(slow, {.silence = milliseconds{200}});
   EXPECT_EQ(silent.fault, HttpFault::timed_out);
-  EXPECT_EQ(silent.detail, "no byte for 0.2 s");
+  EXPECT_EQ(silent.detail, "no data for 0.2 s");
   const HttpReply late = post(slow, {.whole = milliseconds{200}});
   EXPECT_EQ(late.fault, HttpFault::timed_out);
-  EXPECT_EQ(late.detail, "not whole after 0.2 s");
+  EXPECT_EQ(late.detail, "not complete after 0.2 s");
 }
 
 TEST(HttpClientTest, FollowsNoRedirect) {
@@ -79,7 +79,7 @@ TEST(HttpClientTest, FollowsNoRedirect) {
   EXPECT_EQ(endpoint.requests().size(), 1U);
 }
 
-TEST(HttpClientTest, EndsWithRequestsUnderWay) {
+TEST(HttpClientTest, EndsWithRequestsInFlight) {
   const ScriptedEndpoint slow{[](const auto& /*request*/, int /*nth*/) {
     return ScriptedReply{.body = "late", .delay = seconds{10}};
   }};

@@ -63,7 +63,7 @@ TEST(ChildTest, HasItsOwnProcessGroupOnRequest) {
   }
 }
 
-TEST(ChildTest, KeepsOnlyTheCappedOutput) {
+TEST(ChildTest, KeepsOutputUpToItsLimit) {
   ChildSpec spec;
   spec.output_bytes = 1000;
   const ChildExit exit = run_shell("head -c 3000000 /dev/zero", spec);
@@ -155,7 +155,7 @@ TEST(ChildTest, IsKilledIfItsProgramDoesNotStartInTime) {
   ChildSpec spec;
   spec.argv = {"/bin/true"};
   spec.join = {group.second.get()};
-  spec.start_within = milliseconds{200};
+  spec.start_timeout = milliseconds{200};
   const auto child = Child::start(spec);
   ASSERT_FALSE(child);
   EXPECT_NE(child.error().message.find("start /bin/true: its program did not run within 0.2 s"),
@@ -200,12 +200,12 @@ TEST(ChildTest, RunsNoProgramForAParentThatHasEnded) {
   }
 }
 
-TEST(ChildTest, FailedStartsLeaveNoChildWhateverItsDescriptors) {
+TEST(ChildTest, FailedStartsLeaveNoChildForAnyDescriptors) {
   ChildSpec spec;
   spec.argv = {"/nowhere/prog"};
   const auto file = MemoryFile::sealed_copy("any", "text");
   ASSERT_TRUE(file);
-  // One of these numbers is that of the pipe that reports the failure.
+  // One of these numbers is the number of the pipe that reports the failure.
   for (int number = 3; number < 40; ++number) spec.descriptors[number] = file->fd();
   EXPECT_FALSE(Child::start(spec));
   EXPECT_FALSE(has_children());

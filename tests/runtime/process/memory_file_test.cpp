@@ -22,7 +22,7 @@ TEST(MemoryFileTest, CannotShrinkOrGrow) {
   EXPECT_NE(::ftruncate(file->fd(), 1 << 20), 0);
 }
 
-TEST(MemoryFileTest, FutureWritesAreRefusedHoweverItIsReopened) {
+TEST(MemoryFileTest, FutureWritesAreRefusedEvenAfterReopening) {
   auto file = MemoryFile::create("m", 4096);
   ASSERT_TRUE(file);
   ASSERT_TRUE(file->seal_future_writes());

@@ -150,7 +150,7 @@ TEST(CheckpointTest, SameStepTwiceIsRefused) {
   EXPECT_EQ(store.write({1, 1}, writer("w")).error().code, ErrorCode::already_exists);
 }
 
-TEST(CheckpointTest, ManifestNamesThatLeaveTheFolderAreRefused) {
+TEST(CheckpointTest, ManifestNamesOutsideTheFolderAreRefused) {
   const CheckpointManifest good{{1, 2}, "now", {{"a", 1, std::string(32, '0')}}};
   ASSERT_TRUE(manifest_from_json(to_json(good)).has_value());
   for (const char* name : {"../a", "/etc/passwd", "", "a/../../b", "a//b", ".", "a/"}) {
@@ -160,7 +160,7 @@ TEST(CheckpointTest, ManifestNamesThatLeaveTheFolderAreRefused) {
   }
 }
 
-TEST(CheckpointTest, MutatedManifestsAreReadExactlyOrRefused) {
+TEST(CheckpointTest, MutatedManifestsAreReadCorrectlyOrRefused) {
   RandomStream draw{3, "checkpoint_test"};
   const CheckpointManifest good{
       {1, 2}, "2026-01-01", {{"a", 17, std::string(32, 'a')}, {"b/c", 0, std::string(32, '1')}}};

@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "runtime/checksum.hpp"
+#include "runtime/bytes.hpp"
 #include "runtime/run/owned_folder.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -70,7 +70,7 @@ TEST(DurableFileTest, FolderIsNotATextFile) {
   EXPECT_EQ(read.error().message, "cannot read " + folder.path().string() + ": Is a directory");
 }
 
-TEST(DurableFileTest, LoopOfLinksIsAnInvalidArgument) {
+TEST(DurableFileTest, ALinkLoopIsAnInvalidArgument) {
   const TemporaryFolder folder;
   const auto link = folder.path() / "link";
   std::filesystem::create_symlink("link", link);

@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <csignal>
+#include <cstdlib>
 #include <fstream>
 #include <thread>
 #include <vector>
@@ -55,7 +56,7 @@ class OtherOwner {
   pid_t pid_ = -1;
 };
 
-TEST(OwnedFolderTest, IsRemovedWithItsObjectAndAllThatIsInIt) {
+TEST(OwnedFolderTest, IsRemovedWithItsContentsWhenItsObjectIsDestroyed) {
   const TemporaryFolder base;
   {
     auto made = OwnedFolder::make(base.path());
@@ -68,7 +69,7 @@ TEST(OwnedFolderTest, IsRemovedWithItsObjectAndAllThatIsInIt) {
   EXPECT_TRUE(fs::is_empty(base.path()));
 }
 
-TEST(OwnedFolderTest, ASweepLeavesALiveOwnersFolderAndRemovesAKilledOwners) {
+TEST(OwnedFolderTest, ASweepRemovesTheFolderOfAKilledOwnerButNotOfALiveOne) {
   const TemporaryFolder base;
   OtherOwner live(base.path()), killed(base.path());
   killed.kill();
@@ -81,7 +82,7 @@ TEST(OwnedFolderTest, ASweepLeavesALiveOwnersFolderAndRemovesAKilledOwners) {
   EXPECT_TRUE(fs::is_empty(base.path()));
 }
 
-TEST(OwnedFolderTest, ASweepLeavesItsOwnProcessesFolders) {
+TEST(OwnedFolderTest, ASweepKeepsFoldersOfItsOwnProcess) {
   const TemporaryFolder base;
   const auto mine = OwnedFolder::make(base.path());
   ASSERT_TRUE(mine) << mine.error().message;
@@ -89,14 +90,14 @@ TEST(OwnedFolderTest, ASweepLeavesItsOwnProcessesFolders) {
   EXPECT_TRUE(fs::exists(mine->path()));
 }
 
-TEST(OwnedFolderTest, ASweepRemovesAFolderWhoseMakerDiedBeforeItLockedIt) {
+TEST(OwnedFolderTest, ASweepRemovesAFolderWhoseMakerDiedBeforeLockingIt) {
   const TemporaryFolder base;
   fs::create_directory(base.path() / (std::string(owned_folder_prefix) + "unlocked"));
   OwnedFolder::sweep(base.path());
   EXPECT_TRUE(fs::is_empty(base.path()));
 }
 
-TEST(OwnedFolderTest, ASweepFollowsNoLinksAndLeavesOtherNames) {
+TEST(OwnedFolderTest, ASweepFollowsNoLinksAndKeepsOtherNames) {
   const TemporaryFolder base, elsewhere;
   const std::string prefix = owned_folder_prefix;
   std::ofstream(elsewhere.path() / "kept") << "x";
@@ -125,6 +126,21 @@ TEST(OwnedFolderTest, MakersAndSweepsDoNotDisturbOneAnother) {
   EXPECT_EQ(lost, 0);
   OwnedFolder::sweep(base.path());
   EXPECT_TRUE(fs::is_empty(base.path()));
+}
+
+TEST(OwnedFolderTest, ATemporaryOneRemovesThatOfAKilledProcess) {
+  const TemporaryFolder base;
+  ::setenv("TMPDIR", base.path().c_str(), 1);
+  const fs::path left = base.path() / (std::string(owned_folder_prefix) + "killed");
+  fs::create_directories(left / "files");
+  std::ofstream(left / "lock") << "";  // not locked
+  const auto own = OwnedFolder::make_temporary();
+  const auto next = OwnedFolder::make_temporary();
+  ::unsetenv("TMPDIR");
+  ASSERT_TRUE(own && next);
+  EXPECT_FALSE(fs::exists(left));
+  EXPECT_TRUE(fs::exists(own->path())) << "its owner is alive";
+  EXPECT_EQ(own->path().parent_path().parent_path(), base.path());
 }
 
 TEST(OwnedFolderTest, AMissingBaseIsNamed) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Databases with changed bytes: every query gives an answer or an error; none crashes.
+// Databases with changed bytes: every query returns an answer or an error, and none crashes.
 #include <gtest/gtest.h>
 
 #include "runtime/random_stream.hpp"
@@ -43,7 +43,7 @@ bool read_everything(const std::filesystem::path& path) {
   return fine;
 }
 
-TEST(RunDatabaseFuzzTest, ChangedBytesGiveAnAnswerOrAnError) {
+TEST(RunDatabaseFuzzTest, ChangedBytesYieldAnAnswerOrAnError) {
   const TemporaryFolder folder = TemporaryFolder::in_memory();
   const auto path = folder.path() / "run.db";
   const std::string whole = valid_database(path);

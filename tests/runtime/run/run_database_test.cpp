@@ -7,8 +7,8 @@
 #include <fstream>
 #include <limits>
 
+#include "runtime/run/run_database.hpp"
 #include "runtime/run/run_queries.hpp"
-#include "runtime/run/run_schema.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith {
@@ -78,7 +78,7 @@ TEST_F(RunDatabaseTest, TrajectoryIsReadBackInEachPhase) {
   EXPECT_EQ(rows->at(2).admitted_at, (PolicyVersion{1, 0}));
 }
 
-TEST_F(RunDatabaseTest, ASummarySaysWhyTheNewestWasDroppedAndWhetherTheRunLearns) {
+TEST_F(RunDatabaseTest, ASummarySaysWhyTheNewestDropHappenedAndWhetherTheRunLearns) {
   admit(1, 3);
   ASSERT_TRUE(db_.put_drop(1, DropReason::no_answer, "no solution for a"));
   ASSERT_TRUE(db_.put_drop(3, DropReason::no_answer, "no solution for b"));
@@ -114,7 +114,7 @@ TEST_F(RunDatabaseTest, PhaseFollowsTheDurableStep) {
   const auto summary = summarize(db_);
   EXPECT_EQ(summary->trained, 1U);
   EXPECT_EQ(summary->stepped, 1U);
-  EXPECT_TRUE(summary->law_holds());
+  EXPECT_TRUE(summary->is_conserved());
 }
 
 TEST_F(RunDatabaseTest, NewIncarnationRollsBackLaterSteps) {
@@ -179,7 +179,7 @@ TEST_F(RunDatabaseTest, SummaryComparesFirstAndLastByAdmission) {
   EXPECT_EQ(summary->admitted, 10U);
   EXPECT_EQ(summary->in_flight, 10U);
   EXPECT_DOUBLE_EQ(summary->wall_s, 12.5);
-  EXPECT_TRUE(summary->law_holds());
+  EXPECT_TRUE(summary->is_conserved());
 }
 
 TEST_F(RunDatabaseTest, CurveFollowsTheOrderOfAdmission) {
@@ -248,7 +248,7 @@ TEST_F(RunDatabaseTest, ReaderInAnotherConnectionSeesWhatIsCommitted) {
   EXPECT_FALSE(reader->put_event("a", "b", "c").has_value());
 }
 
-TEST_F(RunDatabaseTest, SecondWriterGivesUpAfterItsBusyTimeOut) {
+TEST_F(RunDatabaseTest, SecondWriterFailsAfterItsBusyTimeOut) {
   ASSERT_TRUE(db_.begin().has_value());
   auto other = RunDatabase::open(folder_.path() / "run.db", SqlAccess::read_write,
                                  std::chrono::milliseconds{10});

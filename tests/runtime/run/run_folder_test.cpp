@@ -29,7 +29,7 @@ TEST(RunFolderTest, NewRunHasItsFolders) {
   EXPECT_TRUE(fs::is_directory(run->paths().checkpoints()));
 }
 
-TEST(RunFolderTest, UnnamedRunsOfOneSecondGetDifferentNames) {
+TEST(RunFolderTest, UnnamedRunsInTheSameSecondGetDifferentNames) {
   const TemporaryFolder root;
   const auto a = RunFolder::create(root.path(), "", "quick start/../x");
   const auto b = RunFolder::create(root.path(), "", "quick start/../x");
@@ -38,7 +38,7 @@ TEST(RunFolderTest, UnnamedRunsOfOneSecondGetDifferentNames) {
   EXPECT_NE(a->name().find("quick_start_.._x"), std::string::npos) << a->name();
 }
 
-TEST(RunFolderTest, NameThatLeavesTheRootIsRefused) {
+TEST(RunFolderTest, NameOutsideTheRootIsRefused) {
   const TemporaryFolder root;
   for (const char* name : {"../x", "a/b", ".hidden", "a b", "ü"}) {
     const auto run = RunFolder::create(root.path(), name, "c");

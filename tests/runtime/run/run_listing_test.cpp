@@ -57,7 +57,7 @@ TEST(RunListingTest, UnreadableRunIsListedWithItsReason) {
   EXPECT_EQ(find_run(root.path(), "latest")->folder.filename(), "good");
 }
 
-TEST(RunListingTest, RunIsFoundByNameByPathAndAsTheLatest) {
+TEST(RunListingTest, RunIsFoundByNameByPathAndAsLatest) {
   const TemporaryFolder root;
   {
     make_run(root.path(), "one", "2026-01-01T00:00:00.000Z");
@@ -72,7 +72,7 @@ TEST(RunListingTest, RunIsFoundByNameByPathAndAsTheLatest) {
   EXPECT_EQ(find_run(root.path(), "latest")->folder.filename(), "two");
 }
 
-TEST(RunListingTest, NewestEventsComeWithTheNumberOfTheOthers) {
+TEST(RunListingTest, NewestEventsAreReturnedWithTheNumberOfOlderOnes) {
   const TemporaryFolder root;
   const RunFolder run = make_run(root.path(), "one", "2026-01-01T00:00:00.000Z");
   EXPECT_EQ(read_events(run.paths(), 2)->left_out, 0U);

@@ -68,7 +68,7 @@ TEST(SegmentFileTest, FullFileIsFollowedByANewOne) {
   EXPECT_EQ(open_log(folder.path(), {.rotate_bytes = 100}).file_number(), 5U);
 }
 
-TEST(SegmentFileTest, TornTailOfEveryLengthIsCutAndNothingElse) {
+TEST(SegmentFileTest, OnlyTheTornTailIsCutOffForEveryLength) {
   const TemporaryFolder source;
   SegmentLog whole = open_log(source.path());
   const auto kept = whole.append("kept").value();
@@ -97,7 +97,7 @@ TEST(SegmentFileTest, FileWithoutAWholeMarkIsStartedAgain) {
   EXPECT_EQ(text_of(log.read(*place)), "x");
 }
 
-TEST(SegmentFileTest, DamageBeforeTheDurableEndIsNeverCut) {
+TEST(SegmentFileTest, DamageBeforeTheDurableEndIsNeverCutOff) {
   const TemporaryFolder folder;
   SegmentLog log = open_log(folder.path());
   const auto first = log.append("first").value();
@@ -111,7 +111,7 @@ TEST(SegmentFileTest, DamageBeforeTheDurableEndIsNeverCut) {
   EXPECT_EQ(text_of(again.read(second)), "second");
 }
 
-TEST(SegmentFileTest, ChangedByteOfARecordIsFoundWhenItIsRead) {
+TEST(SegmentFileTest, ChangedByteOfARecordIsDetectedOnReading) {
   const TemporaryFolder folder;
   SegmentLog log = open_log(folder.path());
   const auto place = log.append("some payload").value();
@@ -125,7 +125,7 @@ TEST(SegmentFileTest, ChangedByteOfARecordIsFoundWhenItIsRead) {
   EXPECT_EQ(text_of(log.read(place)), "some payload");
 }
 
-TEST(SegmentFileTest, DiscardingGoesBackToTheLastSync) {
+TEST(SegmentFileTest, DiscardingReturnsToTheLastSync) {
   const TemporaryFolder folder;
   SegmentLog log = open_log(folder.path());
   const auto kept = log.append("kept").value();
@@ -151,7 +151,7 @@ TEST(SegmentFileTest, ScanVisitsWholeRecordsInOrder) {
   EXPECT_EQ(scan->file_size - scan->valid_end, 16U);
 }
 
-TEST(SegmentFileTest, MutatedFilesNeverGiveAWrongRecord) {
+TEST(SegmentFileTest, MutatedFilesNeverYieldAWrongRecord) {
   RandomStream draw{11, "segment_file_test"};
   const TemporaryFolder source;
   SegmentLog whole = open_log(source.path());

@@ -24,7 +24,7 @@ TEST(StackRecordTest, HostIsDescribed) {
   EXPECT_FALSE(stack.compiler.empty());
 }
 
-TEST(StackRecordTest, JsonHoldsEveryFieldUnderItsName) {
+TEST(StackRecordTest, JsonHasEveryFieldUnderItsName) {
   const StackRecord stack = sample();
   const auto json = nlohmann::json::parse(to_json(stack));
   EXPECT_EQ(json.at("warpsmith"), "0.1.0");

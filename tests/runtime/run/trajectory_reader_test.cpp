@@ -43,7 +43,7 @@ class TrajectoryReaderTest : public ::testing::Test {
   std::optional<SegmentLog> log_;
 };
 
-TEST_F(TrajectoryReaderTest, ReadsWhatAnotherConnectionIsWriting) {
+TEST_F(TrajectoryReaderTest, ReadsARunThatAnotherConnectionWrites) {
   record(1, 2);
   record(2, 1);
   ASSERT_TRUE(db_->put_outcome(1, {.reward = 2, .turns = 2}));

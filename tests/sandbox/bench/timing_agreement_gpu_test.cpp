@@ -6,6 +6,7 @@
 #include "sandbox/bench/timing_agreement.hpp"
 #include "sandbox/commit/contestant.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 using testing::in_seconds;
 
 TEST(TimingAgreementGpuTest, ClocksAgreeAboutLongKernels) {
-  const testing::ScratchFolder folder;
+  const test_support::TemporaryFolder folder;
   const std::string python = python_interpreter().string();
   const CorePin pin(0);
   auto slot = GpuSlot::open({.gpu = 0, .python = python, .cache_folder = folder.path()});
@@ -21,11 +22,11 @@ TEST(TimingAgreementGpuTest, ClocksAgreeAboutLongKernels) {
   ASSERT_TRUE(slot) << slot.error().message;
   auto toolchain = find_cuda_toolchain(built_with_toolkit(), python);
   if (!toolchain) GTEST_SKIP() << toolchain.error().message;
-  auto compiler = CudaCompiler::open({.program = testing::sandbox_program(),
-                                      .toolchain = std::move(*toolchain),
-                                      .architecture = (*slot)->architecture(),
-                                      .cache_dir = folder.path() + "/cubins"},
-                                     in_seconds(60));
+  auto compiler =
+      CudaCompiler::open({{.program = testing::sandbox_program(), .cache_dir = folder.path()},
+                          std::move(*toolchain),
+                          (*slot)->architecture()},
+                         in_seconds(60));
   ASSERT_TRUE(compiler) << compiler.error().message;
   DeviceLaunchers launchers(
       {.program = testing::sandbox_program(), .gpu = (*slot)->access(), .core = 0});

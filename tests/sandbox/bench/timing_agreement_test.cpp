@@ -4,8 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include "sandbox/bench/timing_kernels.hpp"
-
 namespace warpsmith::sandbox {
 namespace {
 

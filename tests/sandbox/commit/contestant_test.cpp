@@ -10,8 +10,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "sandbox/contract/cpu/cpu_contestant.hpp"
-#include "sandbox/jail/cgroup.hpp"
+#include "sandbox/contract/cpu/cpu_runner.hpp"
+#include "sandbox/jail/jail_limits.hpp"
 #include "sandbox/jail/process_state.hpp"
 #include "sandbox/timing/call_meter.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
@@ -97,7 +97,7 @@ TEST(ContestantTest, IsStoppedBetweenCalls) {
   EXPECT_TRUE(is_stopped(pid, stat.get()));
 }
 
-TEST(ContestantTest, RunsInAFullJailWhereThereIsACgroup) {
+TEST(ContestantTest, RunsInAFullJailIfThereIsACgroup) {
   Bench bench(kernel("y[0] = x[0];"));
   const auto& report = bench.contestant().process().report();
   for (const auto& [primitive, in_force] : report) {

@@ -82,7 +82,7 @@ TEST(SharedBuffersTest, ZonesAndOutputsCoverASet) {
                                            {TensorRole::output, 0}});
   for (const uint64_t alignment : {host_alignment, gpu_alignment}) {
     const BufferLayout layout = make_layout(four, 2, alignment);
-    const auto zones = zones_beside_outputs(layout);
+    const auto zones = zones_between_outputs(layout);
     ASSERT_EQ(zones.size(), 4U);
     uint64_t end = 0;
     for (const size_t i : {0U, 2U, 3U}) {
@@ -96,10 +96,10 @@ TEST(SharedBuffersTest, ZonesAndOutputsCoverASet) {
     EXPECT_GE(zones.back().bytes, guard_bytes);
     EXPECT_EQ(zones.back().offset + zones.back().bytes, layout.output_stride);
   }
-  EXPECT_TRUE(zones_beside_outputs(make_layout(signature_of({}), 1)).empty());
+  EXPECT_TRUE(zones_between_outputs(make_layout(signature_of({}), 1)).empty());
 }
 
-TEST(SharedBuffersTest, KeptMemoryHoldsNothingOfAnEarlierTask) {
+TEST(SharedBuffersTest, KeptMemoryContainsNothingOfAnEarlierTask) {
   std::shared_ptr<const MemoryFile> memory;
   const BufferLayout large = make_layout(three, 4), small = make_layout(three, 2);
   {

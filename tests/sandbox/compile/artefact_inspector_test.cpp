@@ -43,7 +43,7 @@ TEST(ArtefactInspectorTest, ObjectsToWhatTheContractForbids) {
   EXPECT_TRUE(objection_to(facts, "solve"));
 }
 
-TEST(ArtefactInspectorTest, RefusesWhatIsNoSharedObject) {
+TEST(ArtefactInspectorTest, RefusesFilesThatAreNotSharedObjects) {
   EXPECT_FALSE(read_artefact(""));
   EXPECT_FALSE(read_artefact("#!/bin/sh\n"));
   EXPECT_FALSE(read_artefact(std::string(4096, '\x7f')));

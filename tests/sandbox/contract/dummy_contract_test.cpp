@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fourth contract, `rows`, which exists in this file alone: a submission is what happens to one
+// A fourth contract, `rows`, which exists only in this file: a submission is what happens to one
 // row of a matrix. The evaluator judges it as it judges the others.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
-#include "runtime/checksum.hpp"
+#include "runtime/bytes.hpp"
 #include "runtime/environment.hpp"
-#include "sandbox/contract/buffer_lines.hpp"
+#include "sandbox/contract/contract.hpp"
 #include "sandbox/contract/cpu/cpu_compiler.hpp"
-#include "sandbox/contract/cpu/cpu_contestant.hpp"
+#include "sandbox/contract/cpu/cpu_runner.hpp"
 #include "sandbox/evaluator/evaluator.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
 #include "tests/support/after_all_tests.hpp"
 #include "tests/support/shared_baselines.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -25,11 +26,11 @@ constexpr const char* rows_file = "rows.c";
 
 class RowsCandidate final : public Candidate {
  public:
-  RowsCandidate(const EvaluatorOptions& options, std::string artefact)
+  RowsCandidate(const SandboxOptions& options, std::string artefact)
       : options_(options), artefact_(std::move(artefact)) {}
 
   OrFailure<Contestant> start(const CandidatePlace& place, Deadline deadline) override {
-    return start_cpu_contestant({.runner = options_.runner,
+    return start_cpu_contestant({.runner = options_.program,
                                  .artefact = artefact_,
                                  .dims = place.bench.signature().dims,
                                  .memory = place.bench.candidate_memory(),
@@ -42,13 +43,13 @@ class RowsCandidate final : public Candidate {
   }
 
  private:
-  const EvaluatorOptions& options_;
+  const SandboxOptions& options_;
   std::string artefact_;
 };
 
 class RowsContract final : public Contract {
  public:
-  RowsContract(const EvaluatorOptions& options, CpuCompiler compiler)
+  RowsContract(const SandboxOptions& options, CpuCompiler compiler)
       : options_(options), compiler_(std::move(compiler)) {}
 
   OrFailure<Build> build(const BuildContext& context, Deadline deadline) override {
@@ -80,12 +81,12 @@ class RowsContract final : public Contract {
            row + "\n  }\n}\n";
   }
 
-  const EvaluatorOptions& options_;
+  const SandboxOptions& options_;
   CpuCompiler compiler_;
 };
 
 Result<std::unique_ptr<Contract>> open_rows(const ContractSlot& slot) {
-  auto compiler = CpuCompiler::create({.cache_dir = slot.options.cache_folder + "/compiled"});
+  auto compiler = CpuCompiler::create(slot.options);
   if (!compiler) return tl::unexpected(std::move(compiler.error()));
   return std::make_unique<RowsContract>(slot.options, std::move(*compiler));
 }
@@ -130,12 +131,11 @@ class DummyContractTest : public ::testing::Test {
 
  protected:
   static void SetUpTestSuite() {
-    folder = std::make_unique<testing::ScratchFolder>();
+    folder = std::make_unique<test_support::TemporaryFolder>();
     auto opened =
-        Evaluator::open({.runner = testing::sandbox_program(),
+        Evaluator::open({.program = testing::sandbox_program(),
                          .python = python_interpreter().string(),
-                         .worker_folder = "sandbox/reference/worker",
-                         .cache_folder = test_support::with_shared_baselines(folder->path())},
+                         .cache_dir = test_support::with_shared_baselines(folder->path())},
                         {&rows_contract});
     ASSERT_TRUE(opened) << opened.error().message;
     evaluator = std::make_unique<Evaluator>(std::move(*opened));
@@ -156,10 +156,10 @@ class DummyContractTest : public ::testing::Test {
     return std::get<Verdict>(std::move(judgement));
   }
 
-  static std::unique_ptr<testing::ScratchFolder> folder;
+  static std::unique_ptr<test_support::TemporaryFolder> folder;
   static std::unique_ptr<Evaluator> evaluator;
 };
-std::unique_ptr<testing::ScratchFolder> DummyContractTest::folder;
+std::unique_ptr<test_support::TemporaryFolder> DummyContractTest::folder;
 std::unique_ptr<Evaluator> DummyContractTest::evaluator;
 const bool registered = test_support::after_all_tests(DummyContractTest::close);
 

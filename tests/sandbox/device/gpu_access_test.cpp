@@ -18,7 +18,7 @@ TEST(GpuAccessTest, ReadsTheMinorNumberFromTheModulesText) {
   EXPECT_EQ(device_minor(""), -1);
 }
 
-TEST(GpuAccessTest, LibrariesBesideTheInterpreterComeFirst) {
+TEST(GpuAccessTest, LibrariesNextToTheInterpreterComeFirst) {
   const test_support::TemporaryFolder folder;
   const auto put = [&](const std::string& path) {
     const std::filesystem::path file = folder.path() / path;

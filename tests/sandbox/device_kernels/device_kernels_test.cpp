@@ -12,7 +12,7 @@
 #include "sandbox/contract/device/cuda_compiler.hpp"
 #include "sandbox/contract/device/device_candidate.hpp"
 #include "sandbox/reference/description.hpp"
-#include "sandbox/workspace/mistake.hpp"
+#include "sandbox/workspace/solution.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith::sandbox {
@@ -132,10 +132,9 @@ class DeviceKernelsTest : public testing::TestWithParam<Tensors> {
     auto toolchain = find_cuda_toolchain(built_with_toolkit(), python_interpreter());
     if (!toolchain) return;
     cache = std::make_unique<test_support::TemporaryFolder>();
-    auto opened = CudaCompiler::open({.program = WARPSMITH_SANDBOX_PROGRAM,
-                                      .toolchain = *toolchain,
-                                      .cache_dir = cache->path() / "cubins"},
-                                     Deadline::after(seconds{60}));
+    auto opened = CudaCompiler::open(
+        {{.program = WARPSMITH_SANDBOX_PROGRAM, .cache_dir = cache->path()}, *toolchain},
+        Deadline::after(seconds{60}));
     ASSERT_TRUE(opened.has_value()) << opened.error().message;
     compiler = std::make_unique<CudaCompiler>(std::move(*opened));
   }

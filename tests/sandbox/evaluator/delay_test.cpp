@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <thread>
 
-#include "runtime/checksum.hpp"
+#include "runtime/bytes.hpp"
 #include "runtime/environment.hpp"
-#include "sandbox/contract/registry.hpp"
+#include "sandbox/contract/contract.hpp"
 #include "tests/sandbox/support/evaluator_options.hpp"
 #include "tests/support/after_all_tests.hpp"
 
@@ -131,10 +131,10 @@ class DelayTest : public ::testing::Test {
 
  protected:
   static std::unique_ptr<Evaluator> open(Limits limits = {}) {
-    EvaluatorOptions options = test::evaluator_options();
+    SandboxOptions options = test::evaluator_options();
     options.core = 0;
-    options.call_timeout = limits.least;
-    options.compile_timeout = limits.compile;
+    options.settings.call_timeout = limits.least;
+    options.settings.compile_timeout = limits.compile;
     static const ContractList contracts{&delayed_contract()};
     auto opened = Evaluator::open(options, contracts);
     if (!opened) throw std::runtime_error(opened.error().message);
@@ -167,7 +167,7 @@ class DelayTest : public ::testing::Test {
   }
 
   /// Compiles the honest kernel, starts the worker and measures the task. What is left to do takes
-  /// less than `little` unless the machine stands still.
+  /// less than `little` unless the machine freezes.
   static void warm() {
     slow_step = Step::none;
     ASSERT_THAT(judged(honest, seconds{240}), StartsWith("passed"));
@@ -198,9 +198,9 @@ TEST_F(DelayTest, SlowStepsOfTheContractGiveNoVerdict) {
 TEST_F(DelayTest, WaitingForTheCoreGivesNoVerdict) {
   const std::string expected = "infra_deadline: task: device core-0";
   const auto beside_other = [](milliseconds within) {
-    // Tests beside this one may measure on the core.
+    // Tests that run next to this one may measure on the core.
     const auto other =
-        DeviceLease::acquire(machine_leases, core_device(0), Deadline::after(seconds{120}));
+        DeviceLease::acquire(default_lease_folder, core_device(0), Deadline::after(seconds{120}));
     return other ? judged(honest, within) : other.error().message;
   };
   EXPECT_THAT(once_reached(expected, little, beside_other), StartsWith(expected));

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "runtime/checksum.hpp"
+#include "runtime/bytes.hpp"
 #include "runtime/environment.hpp"
 #include "sandbox/evaluator/evaluator.hpp"
 #include "tests/sandbox/support/evaluator_options.hpp"
@@ -58,9 +58,9 @@ class EvaluatorBaselinesTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     if (!std::filesystem::exists(python_interpreter())) return;
-    EvaluatorOptions options = test::evaluator_options();
+    SandboxOptions options = test::evaluator_options();
     options.core = 0;
-    options.further = {Baseline::tuned, Baseline::graphed};
+    options.baselines = {"max-autotune", "cuda-graph"};
     auto opened = Evaluator::open(std::move(options));
     ASSERT_TRUE(opened) << opened.error().message;
     evaluator = std::make_unique<Evaluator>(std::move(*opened));
@@ -96,7 +96,7 @@ TEST_F(EvaluatorBaselinesTest, AVerdictHasTheTimesOfTheTasksBaselines) {
   const auto& further = v->shapes.at(0).further;
   ASSERT_EQ(further.size(), 2U);
   EXPECT_GT(further[0].ms.value_or(0), 0);
-  EXPECT_LE(further[0].speedup_ci->low, *further[0].speedup);
+  EXPECT_LE(further[0].speedup_interval->low, *further[0].speedup);
   EXPECT_EQ(further[1].reason, "a CPU has no graphs");
   const json evidence = json::parse(v->evidence);
   EXPECT_EQ(evidence["timing"]["order"].size() % 4, 0U);

@@ -40,10 +40,9 @@ class EvaluatorDeviceTest : public testing::Test {
     if (!std::filesystem::exists(python_interpreter())) return;
     folder = std::make_unique<test_support::TemporaryFolder>();
     auto opened =
-        Evaluator::open({.runner = WARPSMITH_TEST_RUNNER,
+        Evaluator::open({.program = WARPSMITH_TEST_RUNNER,
                          .python = python_interpreter().string(),
-                         .worker_folder = "sandbox/reference/worker",
-                         .cache_folder = test_support::with_shared_baselines(folder->path())});
+                         .cache_dir = test_support::with_shared_baselines(folder->path())});
     ASSERT_TRUE(opened) << opened.error().message;
     evaluator = std::make_unique<Evaluator>(std::move(*opened));
     toolchain = find_cuda_toolchain(built_with_toolkit(), python_interpreter()).has_value();

@@ -10,7 +10,7 @@
 #include <string>
 #include <thread>
 
-#include "runtime/checksum.hpp"
+#include "runtime/bytes.hpp"
 #include "runtime/environment.hpp"
 #include "tests/sandbox/support/evaluator_options.hpp"
 
@@ -61,14 +61,14 @@ inline constexpr const char* honest_body =
 class EvaluatorTest : public testing::Test {
  protected:
   static void SetUpTestSuite() { open(on_core()); }
-  static EvaluatorOptions on_core() {
-    EvaluatorOptions options = test::evaluator_options();
+  static SandboxOptions on_core() {
+    SandboxOptions options = test::evaluator_options();
     options.core = 0;
-    options.compile_cores = {compile_core()};
+    options.cores = {compile_core()};
     return options;
   }
   static int compile_core() { return static_cast<int>(std::thread::hardware_concurrency()) - 1; }
-  static void open(EvaluatorOptions options) {
+  static void open(SandboxOptions options) {
     if (!std::filesystem::exists(python_interpreter())) return;
     auto opened = Evaluator::open(std::move(options));
     ASSERT_TRUE(opened) << opened.error().message;
@@ -83,8 +83,11 @@ class EvaluatorTest : public testing::Test {
                          const std::string& code = task_code, milliseconds patience = seconds(500),
                          const Progress& progress = {}) {
     const Task task{.id = "task", .code = code, .content_hash = sha256_hex(code)};
-    return evaluator->evaluate(request_for(task, source, want), Deadline::after(patience),
-                               progress);
+    evaluator->on_progress(progress);
+    auto judgement =
+        evaluator->evaluate(request_for(task, source, want), Deadline::after(patience));
+    evaluator->on_progress({});
+    return judgement;
   }
 
   static EvaluateRequest request_for(const Task& task, const std::string& source, Request want) {

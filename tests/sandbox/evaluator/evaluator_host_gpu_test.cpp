@@ -34,7 +34,7 @@ class EvaluatorHostGpuTest : public test::HostJudged {
   }
 };
 
-TEST_F(EvaluatorHostGpuTest, TellsItsKernelsAndWhichAreItsOwn) {
+TEST_F(EvaluatorHostGpuTest, ReportsItsKernelsAndWhichAreItsOwn) {
   const Verdict v = example("", "", "", Request::profile);
   print("profile", v);
   ASSERT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
@@ -70,11 +70,11 @@ TEST_F(EvaluatorHostGpuTest, TheExamplePasses) {
   const Verdict v = example("", "", "", Request::final);
   print("example", v);
   ASSERT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
-  EXPECT_GT(v.shapes.at(0).speedup_eager_ci.value_or(Interval{}).low, 0);
+  EXPECT_GT(v.shapes.at(0).speedup_eager_interval.value_or(Interval{}).low, 0);
   EXPECT_THAT(v.evidence, HasSubstr("\"undisturbed\":{\"compile_ms\":"));
 }
 
-TEST_F(EvaluatorHostGpuTest, WhereATaskTakesCustomKernelsNoLibraryPasses) {
+TEST_F(EvaluatorHostGpuTest, NoLibraryPassesIfATaskRequiresCustomKernels) {
   const std::string custom = task() + "\ncustom_kernels_only = True\n";
   const Verdict own = verdict(test::example_workspace(), Request::verify, custom);
   EXPECT_EQ(own.outcome, VerdictClass::passed) << own.feedback;
@@ -222,7 +222,7 @@ TEST_F(EvaluatorHostGpuTest, TakingTheReferencesMemoryIsOutOfMemory) {
   EXPECT_EQ(example("", "", "").outcome, VerdictClass::passed) << "the device is unharmed";
 }
 
-TEST_F(EvaluatorHostGpuTest, WhatAResidentKernelCouldOverlapLowersTheTrust) {
+TEST_F(EvaluatorHostGpuTest, TimeThatAResidentKernelCouldOverlapLowersTheTrust) {
   const Judgement judgement = judge(FileSet{{"model_new.py", resident_model},
                                             {"kernels/watch.cu", resident},
                                             {"kernels/watch_binding.cpp", resident_binding}},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contract `host` on the CPU: honest candidates pass, wrong ones get their class and a reason.
-#include "sandbox/jail/cgroup.hpp"
+#include "sandbox/jail/jail_limits.hpp"
 #include "tests/sandbox/support/host_fixture.hpp"
 
 namespace warpsmith::sandbox {

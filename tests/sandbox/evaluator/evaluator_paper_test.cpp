@@ -16,8 +16,8 @@ using test::task_code;
 class PaperEvaluatorTest : public EvaluatorTest {
  protected:
   static void SetUpTestSuite() {
-    EvaluatorOptions options = on_core();
-    options.numerics = Numerics::paper;
+    SandboxOptions options = on_core();
+    options.settings.numerics = Numerics::paper;
     open(options);
   }
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The request `profile` on a GPU: the example's own kernels beside eager's and torch.compile's.
+// The request `profile` on a GPU: the example's own kernels, and eager's and torch.compile's.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -66,10 +66,9 @@ class EvaluatorProfileGpuTest : public testing::Test {
     lacking = driver ? "" : driver.error().message;
     if (!driver) return;
     folder = std::make_unique<test_support::TemporaryFolder>();
-    auto opened = Evaluator::open({.runner = WARPSMITH_TEST_RUNNER,
+    auto opened = Evaluator::open({.program = WARPSMITH_TEST_RUNNER,
                                    .python = python_interpreter().string(),
-                                   .worker_folder = "sandbox/reference/worker",
-                                   .cache_folder = folder->path().string(),
+                                   .cache_dir = folder->path().string(),
                                    .gpu = 0});
     ASSERT_TRUE(opened) << opened.error().message;
     evaluator = std::make_unique<Evaluator>(std::move(*opened));
@@ -88,8 +87,9 @@ class EvaluatorProfileGpuTest : public testing::Test {
         .id = "rms_norm_linear", .code = text_of("reference.py"), .device = DeviceClass::cuda};
     request.submission = {request.task.id, "device", std::move(files)};
     request.want = Request::profile;
-    Judgement judgement =
-        evaluator->evaluate(request, Deadline::after(std::chrono::seconds{300}), progress);
+    evaluator->on_progress(progress);
+    Judgement judgement = evaluator->evaluate(request, Deadline::after(std::chrono::seconds{300}));
+    evaluator->on_progress({});
     if (const auto* failure = std::get_if<InfraFailure>(&judgement)) {
       throw std::runtime_error(failure->detail);
     }
@@ -108,7 +108,7 @@ std::unique_ptr<test_support::TemporaryFolder> EvaluatorProfileGpuTest::folder;
 std::unique_ptr<Evaluator> EvaluatorProfileGpuTest::evaluator;
 std::string EvaluatorProfileGpuTest::lacking = "no WARPSMITH_PYTHON";
 
-TEST_F(EvaluatorProfileGpuTest, ShowsTheExamplesKernelsBesideItsBaselines) {
+TEST_F(EvaluatorProfileGpuTest, ShowsTheKernelsOfTheExampleAndItsBaselines) {
   const Verdict verdict = profiled(example());
   std::cout << verdict.feedback << "profile took " << verdict.phase_ms.at("profile") << " ms\n";
   ASSERT_TRUE(verdict.correct()) << verdict.feedback;
@@ -160,23 +160,23 @@ TEST_F(EvaluatorProfileGpuTest, CountsWhileVariablesAreRestored) {
 /// The locks of all GPUs that services on this machine ever shared.
 std::vector<DeviceLease> all_gpus() {
   std::vector<DeviceLease> leases;
-  for (const auto& file : std::filesystem::directory_iterator(machine_leases)) {
+  for (const auto& file : std::filesystem::directory_iterator(default_lease_folder)) {
     const std::string device = file.path().stem().string();
     if (!device.starts_with("gpu-")) continue;
     leases.push_back(
-        DeviceLease::acquire(machine_leases, device, Deadline::after(std::chrono::minutes{1}))
+        DeviceLease::acquire(default_lease_folder, device, Deadline::after(std::chrono::minutes{1}))
             .value());
   }
   return leases;
 }
 
-TEST_F(EvaluatorProfileGpuTest, SaysThatItWaitsForAGpuThatOthersHave) {
+TEST_F(EvaluatorProfileGpuTest, ReportsThatItWaitsForAGpuInUse) {
   (void)profiled(
       example());  // so that nothing is measured below, which would take turns without a report
   std::vector<DeviceLease> others = all_gpus();
   ASSERT_FALSE(others.empty());
   const Verdict verdict = profiled(example(), [&](const std::string& line) {
-    if (line == "waiting for GPU 0, which others have") others.clear();
+    if (line == "waiting for GPU 0, in use by others") others.clear();
   });
   EXPECT_TRUE(others.empty()) << "the evaluation waited";
   EXPECT_TRUE(verdict.correct()) << verdict.feedback;

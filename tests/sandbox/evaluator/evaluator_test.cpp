@@ -30,7 +30,7 @@ TEST_F(EvaluatorTest, PassesAnHonestKernelWithEvidence) {
 }
 
 TEST_F(EvaluatorTest, CompilesOnTheCoresForThatAndRunsOnItsOwn) {
-  const std::string source = kernel(honest_body) + "// compiled by this test alone\n";
+  const std::string source = kernel(honest_body) + "// compiled only by this test\n";
   EXPECT_EQ(verdict(source, Request::compile).jail.at("core"),
             "pinned to " + std::to_string(compile_core()));
   EXPECT_EQ(verdict(source).jail.at("core"), "pinned to 0");
@@ -38,12 +38,13 @@ TEST_F(EvaluatorTest, CompilesOnTheCoresForThatAndRunsOnItsOwn) {
 
 TEST_F(EvaluatorTest, WaitsForAnotherRunOnItsCore) {
   std::optional other =
-      DeviceLease::acquire(machine_leases, core_device(0), Deadline::after(seconds(60))).value();
+      DeviceLease::acquire(default_lease_folder, core_device(0), Deadline::after(seconds(60)))
+          .value();
   std::string last;
   const Judgement judgement =
       judge(kernel(honest_body), Request::verify, task_code, seconds(500), [&](const auto& line) {
         last = line;
-        if (last == "waiting for core 0, which another run has") other.reset();
+        if (last == "waiting for core 0, in use by another run") other.reset();
       });
   EXPECT_FALSE(other) << "the evaluation waited";
   EXPECT_EQ(last, "task: verifying");
@@ -54,7 +55,7 @@ TEST_F(EvaluatorTest, WaitsForAnotherRunOnItsCore) {
 TEST_F(EvaluatorTest, TimesAgainstBothBaselines) {
   const Judgement judgement = judge(kernel(honest_body), Request::final);
   if (const auto* infra = std::get_if<InfraFailure>(&judgement)) {
-    // A loaded machine may be too noisy to decide, which is no verdict.
+    // A loaded machine may be too noisy to decide, which is not a verdict.
     EXPECT_EQ(infra->kind, InfraKind::noise) << infra->detail;
     GTEST_SKIP() << infra->detail;
   }
@@ -63,8 +64,8 @@ TEST_F(EvaluatorTest, TimesAgainstBothBaselines) {
   const ShapeResult& shape = v.shapes.at(0);
   EXPECT_GT(*shape.candidate_ms, nlohmann::json::parse(v.evidence).at("floor_ms").get<double>());
   EXPECT_GT(*shape.roofline_ms, nlohmann::json::parse(v.evidence).at("floor_ms").get<double>());
-  EXPECT_LE(shape.speedup_eager_ci->low, *shape.speedup_eager);
-  EXPECT_GE(shape.speedup_eager_ci->high, *shape.speedup_eager);
+  EXPECT_LE(shape.speedup_eager_interval->low, *shape.speedup_eager);
+  EXPECT_GE(shape.speedup_eager_interval->high, *shape.speedup_eager);
 }
 
 /// A right kernel with a 256th of the reference's operations.
@@ -106,11 +107,11 @@ TEST_F(EvaluatorTest, AWrongKernelIsRefusedBeforeTheBaselinesAreCompiled) {
   const Task task{.id = "task", .code = task_code, .content_hash = sha256_hex(task_code)};
   const auto compiles_for = [&](const char* body, VerdictClass expected) {
     bool compiled = false;
-    const auto judgement =
-        fresh.evaluate(request_for(task, kernel(body), Request::final),
-                       Deadline::after(seconds(500)), [&](const std::string& what) {
-                         compiled = compiled || what.find("torch.compile") != std::string::npos;
-                       });
+    fresh.on_progress([&](const std::string& what) {
+      compiled = compiled || what.find("torch.compile") != std::string::npos;
+    });
+    const auto judgement = fresh.evaluate(request_for(task, kernel(body), Request::final),
+                                          Deadline::after(seconds(500)));
     const auto* given = std::get_if<Verdict>(&judgement);
     EXPECT_TRUE(given == nullptr || given->outcome == expected);
     return compiled;
@@ -139,8 +140,8 @@ TEST_F(EvaluatorTest, OurOwnDeadlineIsNoTimeoutOfTheKernel) {
 }
 
 TEST_F(EvaluatorTest, ATaskThatHangsIsRefusedWithinItsBudget) {
-  EvaluatorOptions options = on_core();
-  options.ingest_timeout = seconds(5);
+  SandboxOptions options = on_core();
+  options.settings.ingest_timeout = seconds(5);
   auto impatient = Evaluator::open(options);
   ASSERT_TRUE(impatient) << impatient.error().message;
   const Task task{.id = "hangs", .source = "tasks/hangs.py", .code = "while True: pass\n"};
@@ -152,11 +153,12 @@ TEST_F(EvaluatorTest, ATaskThatHangsIsRefusedWithinItsBudget) {
             "sandbox.limits.ingest is 5 s, a fifth of it for loading");
 }
 
-TEST(EvaluatorOpenTest, NamesACoreThatIsNotOurs) {
-  const auto opened = Evaluator::open({.cache_folder = "/tmp", .core = 1000});
+TEST(EvaluatorOpenTest, NamesACoreThatIsNotAvailable) {
+  const auto opened = Evaluator::open({.cache_dir = "/tmp", .core = 1000});
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, ErrorCode::unsupported);
-  EXPECT_EQ(opened.error().message, "core 1000 is not ours to use (sandbox.first_core)");
+  EXPECT_EQ(opened.error().message,
+            "core 1000 is not available to this process (sandbox.first_core)");
 }
 
 TEST_F(EvaluatorTest, RefusesATaskItCannotJudge) {
@@ -202,7 +204,7 @@ TEST_F(EvaluatorTest, AHardCodedSizeFailsWithoutNamingTheHiddenOne) {
       << "a kernel that is wrong on hidden sizes is not timed";
 }
 
-TEST_F(EvaluatorTest, FeedbackOnShownSizesStays) {
+TEST_F(EvaluatorTest, FeedbackOnShownSizesIsKept) {
   const Verdict v = verdict(kernel("    for (int64_t c = 0; c < C; ++c) y[c] = row[c];\n"),
                             Request::final, ragged_code);
   EXPECT_EQ(v.outcome, VerdictClass::wrong);

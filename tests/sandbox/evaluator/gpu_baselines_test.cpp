@@ -7,8 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/environment.hpp"
-#include "sandbox/evaluator/evaluator.hpp"
-#include "tests/sandbox/support/sandbox_fixture.hpp"
+#include "tests/sandbox/support/gpu_evaluator.hpp"
 #include "tests/sandbox/support/submissions.hpp"
 
 namespace warpsmith::sandbox {
@@ -16,34 +15,9 @@ namespace {
 
 using nlohmann::json;
 
-class GpuBaselinesTest : public ::testing::Test {
+class GpuBaselinesTest : public testing::GpuEvaluator {
  protected:
-  static void SetUpTestSuite() {
-    if (!std::filesystem::exists(python_interpreter())) {
-      lacking = "no WARPSMITH_PYTHON";
-      return;
-    }
-    folder = std::make_unique<testing::ScratchFolder>();
-    auto opened = Evaluator::open({.runner = testing::sandbox_program(),
-                                   .python = python_interpreter().string(),
-                                   .worker_folder = "sandbox/reference/worker",
-                                   .cache_folder = folder->path(),
-                                   .gpu = 0,
-                                   .further = {Baseline::tuned, Baseline::graphed}});
-    if (opened) {
-      evaluator = std::make_unique<Evaluator>(std::move(*opened));
-    } else {
-      ASSERT_EQ(opened.error().code, ErrorCode::unsupported) << opened.error().message;
-      lacking = opened.error().message;
-    }
-  }
-  static void TearDownTestSuite() {
-    evaluator.reset();
-    folder.reset();
-  }
-  void SetUp() override {
-    if (evaluator == nullptr) GTEST_SKIP() << lacking;
-  }
+  static void SetUpTestSuite() { open({"max-autotune", "cuda-graph"}); }
 
   static Verdict judged(const Task& task, FileSet files) {
     EvaluateRequest request{.task = task, .submission = {task.id, "device", std::move(files)}};
@@ -53,16 +27,9 @@ class GpuBaselinesTest : public ::testing::Test {
     }
     return std::get<Verdict>(std::move(judgement));
   }
-
-  static std::unique_ptr<testing::ScratchFolder> folder;
-  static std::unique_ptr<Evaluator> evaluator;
-  static std::string lacking;
 };
-std::unique_ptr<testing::ScratchFolder> GpuBaselinesTest::folder;
-std::unique_ptr<Evaluator> GpuBaselinesTest::evaluator;
-std::string GpuBaselinesTest::lacking;
 
-TEST_F(GpuBaselinesTest, AreTimedInEachBlockBesideTheClocks) {
+TEST_F(GpuBaselinesTest, AreTimedInEachBlockWithClockReadings) {
   for (const char* task : {"centred_rows", "centred_linear"}) {
     const Verdict v = judged(testing::hack_task(task), testing::of_device.honest(task));
     ASSERT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
@@ -71,7 +38,7 @@ TEST_F(GpuBaselinesTest, AreTimedInEachBlockBesideTheClocks) {
     for (const FurtherResult& one : v.shapes.at(0).further) {
       EXPECT_EQ(one.reason, "") << one.name;
       EXPECT_GT(one.ms.value_or(0), 0) << one.name;
-      EXPECT_GT(one.speedup_ci.value_or(Interval{}).low, 0) << one.name;
+      EXPECT_GT(one.speedup_interval.value_or(Interval{}).low, 0) << one.name;
     }
     const json timing = json::parse(v.evidence)["timing"];
     EXPECT_EQ(timing["order"].size() % 10, 0U);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contract `host`: a candidate that uses up the evaluation's deadline gets a verdict. With a
-// failure of ours it would get no reward at all, which a losing candidate would choose.
+// Contract `host`: a candidate that uses up the evaluation's deadline gets a verdict. An internal
+// failure would mean no reward at all, which a losing candidate would prefer.
 #include <functional>
 #include <initializer_list>
 
@@ -24,8 +24,8 @@ class HostDeadlineTest : public test::HostJudged {
     }
     return std::get<Verdict>(judgement).feedback;
   }
-  /// The judgement of a candidate that outlasts each deadline, with the next longer one where the
-  /// machine alone used up too much of the last.
+  /// The judgement of a candidate that outlasts each deadline, with the next longer one if the
+  /// machine by itself used up too much of the last.
   static std::string outcome_of_slow(const std::function<FileSet(seconds)>& lasting,
                                      std::initializer_list<seconds> deadlines) {
     std::string text;

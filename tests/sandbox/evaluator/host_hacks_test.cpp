@@ -68,7 +68,7 @@ TEST_F(HostHackTest, APrintedVerdictIsNoVerdict) {
                         "        print(text)\n"
                         "        return torch.zeros_like(x)",
                         "import os\n"));
-  // It wrote to the control page too, which harms the candidate alone.
+  // It wrote to the control page too, which harms only the candidate.
   EXPECT_FALSE(v.correct()) << v.feedback;
 }
 

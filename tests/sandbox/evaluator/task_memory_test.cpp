@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sandbox/evaluator/task_memory.hpp"
+#include "sandbox/evaluator/task_cache.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ void add_to_all(TaskMemory& memory, const std::string& key) {
 TEST(TaskMemoryTest, KeepsItemsThatFit) {
   TaskMemory memory;
   for (size_t i = 0; i + 1 < TaskMemory::most; ++i) add_to_all(memory, std::to_string(i));
-  memory.make_room();
+  memory.evict_full_maps();
   EXPECT_EQ(memory.records.size(), TaskMemory::most - 1);
   EXPECT_EQ(memory.further.size(), TaskMemory::most - 1);
 }
@@ -21,7 +21,7 @@ TEST(TaskMemoryTest, KeepsItemsThatFit) {
 TEST(TaskMemoryTest, NoMapGrowsOverManyTasks) {
   TaskMemory memory;
   for (size_t i = 0; i < 10 * TaskMemory::most; ++i) {
-    memory.make_room();
+    memory.evict_full_maps();
     add_to_all(memory, std::to_string(i));
     EXPECT_LE(memory.records.size(), TaskMemory::most);
     EXPECT_LE(memory.signatures.size(), TaskMemory::most);
@@ -34,7 +34,7 @@ TEST(TaskMemoryTest, OnlyAFullMapIsEmptied) {
   TaskMemory memory;
   for (size_t i = 0; i < TaskMemory::most; ++i) memory.signatures[std::to_string(i)];
   memory.records["kept"];
-  memory.make_room();
+  memory.evict_full_maps();
   EXPECT_TRUE(memory.signatures.empty());
   EXPECT_EQ(memory.records.size(), 1U);
 }

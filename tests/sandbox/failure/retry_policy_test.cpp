@@ -13,7 +13,7 @@ namespace {
 struct Row {
   const char* name;
   std::vector<FailedTry> tries;
-  std::vector<Next> next;
+  std::vector<RetryDecision> next;
 };
 
 constexpr FailedTry failed(Blame blame, size_t baselines = 2) {
@@ -31,32 +31,38 @@ constexpr FailedTry noisy{.blame = Blame::machine, .baselines = 2, .noise = true
 
 const std::vector<Row>& table() {
   static const std::vector<Row> rows{
-      {"a candidate gets a verdict", {failed(Blame::candidate)}, {Next::verdict}},
-      {"also after the deadline", {late(Blame::candidate)}, {Next::verdict}},
-      {"a task is refused", {failed(Blame::task)}, {Next::refusal}},
-      {"also after the deadline", {late(Blame::task)}, {Next::refusal}},
-      {"a passed deadline is a failure", {late(Blame::deadline)}, {Next::failure}},
-      {"and is never tried again", {failed(Blame::deadline)}, {Next::failure}},
-      {"the machine is tried again once", {machine, machine}, {Next::retry, Next::failure}},
-      {"but not without time", {late(Blame::machine)}, {Next::failure}},
-      {"the second failure decides", {machine, failed(Blame::task)}, {Next::retry, Next::refusal}},
-      {"a worker may end by chance", {ended(), machine}, {Next::retry, Next::failure}},
+      {"a candidate gets a verdict", {failed(Blame::candidate)}, {RetryDecision::verdict}},
+      {"also after the deadline", {late(Blame::candidate)}, {RetryDecision::verdict}},
+      {"a task is refused", {failed(Blame::task)}, {RetryDecision::refusal}},
+      {"also after the deadline", {late(Blame::task)}, {RetryDecision::refusal}},
+      {"a passed deadline is a failure", {late(Blame::deadline)}, {RetryDecision::failure}},
+      {"and is never tried again", {failed(Blame::deadline)}, {RetryDecision::failure}},
+      {"the machine is tried again once",
+       {machine, machine},
+       {RetryDecision::retry, RetryDecision::failure}},
+      {"but not without time", {late(Blame::machine)}, {RetryDecision::failure}},
+      {"the second failure decides",
+       {machine, failed(Blame::task)},
+       {RetryDecision::retry, RetryDecision::refusal}},
+      {"a worker may end by chance",
+       {ended(), machine},
+       {RetryDecision::retry, RetryDecision::failure}},
       {"a task that ends a fresh worker is refused",
        {machine, ended()},
-       {Next::retry, Next::refusal}},
+       {RetryDecision::retry, RetryDecision::refusal}},
       {"a dropped baseline uses up no retry",
        {failed(Blame::machine, 1), failed(Blame::machine, 0), failed(Blame::machine, 0), ended(0)},
-       {Next::retry, Next::retry, Next::retry, Next::refusal}},
+       {RetryDecision::retry, RetryDecision::retry, RetryDecision::retry, RetryDecision::refusal}},
       {"a baseline that ends a fresh worker is dropped, and the task is not refused",
        {ended(), ended(1), failed(Blame::machine, 1)},
-       {Next::retry, Next::retry, Next::failure}},
+       {RetryDecision::retry, RetryDecision::retry, RetryDecision::failure}},
       {"noise is tried again twice",
        {noisy, noisy, noisy},
-       {Next::retry, Next::retry, Next::failure}},
-      {"beside a fault of the machine",
+       {RetryDecision::retry, RetryDecision::retry, RetryDecision::failure}},
+      {"together with a fault of the machine",
        {noisy, machine, noisy, machine},
-       {Next::retry, Next::retry, Next::retry, Next::failure}},
-      {"a dropped baseline needs time, too", {late(Blame::machine, 1)}, {Next::failure}},
+       {RetryDecision::retry, RetryDecision::retry, RetryDecision::retry, RetryDecision::failure}},
+      {"a dropped baseline needs time, too", {late(Blame::machine, 1)}, {RetryDecision::failure}},
   };
   return rows;
 }

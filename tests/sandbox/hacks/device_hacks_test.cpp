@@ -6,10 +6,9 @@
 
 #include <memory>
 
-#include "runtime/checksum.hpp"
+#include "runtime/bytes.hpp"
 #include "runtime/environment.hpp"
-#include "sandbox/evaluator/evaluator.hpp"
-#include "tests/sandbox/support/sandbox_fixture.hpp"
+#include "tests/sandbox/support/gpu_evaluator.hpp"
 #include "tests/sandbox/support/submissions.hpp"
 
 namespace warpsmith::sandbox {
@@ -40,33 +39,8 @@ double speedup_of(const Judgement& judgement) {
   return shape.eager_ms.value_or(0) / shape.candidate_ms.value_or(1);
 }
 
-class OnDevice : public ::testing::Test {
+class OnDevice : public testing::GpuEvaluator {
  protected:
-  static void SetUpTestSuite() {
-    if (!std::filesystem::exists(python_interpreter())) {
-      lacking = "no WARPSMITH_PYTHON";
-      return;
-    }
-    folder = std::make_unique<testing::ScratchFolder>();
-    auto opened = Evaluator::open({.runner = testing::sandbox_program(),
-                                   .python = python_interpreter().string(),
-                                   .worker_folder = "sandbox/reference/worker",
-                                   .cache_folder = folder->path(),
-                                   .gpu = 0});
-    if (opened) {
-      evaluator = std::make_unique<Evaluator>(std::move(*opened));
-    } else {
-      ASSERT_EQ(opened.error().code, ErrorCode::unsupported) << opened.error().message;
-      lacking = opened.error().message;
-    }
-  }
-  static void TearDownTestSuite() {
-    evaluator.reset();
-    folder.reset();
-  }
-  void SetUp() override {
-    if (evaluator == nullptr) GTEST_SKIP() << lacking;
-  }
   static Judgement judge(const std::string& task, FileSet files, Request want) {
     return judge(testing::hack_task(task), std::move(files), want);
   }
@@ -77,14 +51,7 @@ class OnDevice : public ::testing::Test {
     request.want = want;
     return evaluator->evaluate(request, in_seconds(240));
   }
-
-  static std::unique_ptr<testing::ScratchFolder> folder;
-  static std::unique_ptr<Evaluator> evaluator;
-  static std::string lacking;
 };
-std::unique_ptr<testing::ScratchFolder> OnDevice::folder;
-std::unique_ptr<Evaluator> OnDevice::evaluator;
-std::string OnDevice::lacking;
 
 class DeviceHonestTest : public OnDevice {};
 
@@ -112,7 +79,7 @@ TEST_F(DeviceHonestTest, PassOnHiddenSizesWhereHardCodedSizesFail) {
   EXPECT_NE(text_of_judgement(fixed).find("other sizes of the task's inputs"), std::string::npos);
 }
 
-TEST_F(DeviceHonestTest, ALaneAcceptsTf32ProductsAndNothingLess) {
+TEST_F(DeviceHonestTest, ALaneAcceptsTf32ProductsAndNothingLessPrecise) {
   Task task = testing::hack_task("centred_linear");
   task.code += "\nLANE = \"tf32-allowed\"\n";
   task.content_hash = sha256_hex(task.code);
@@ -140,12 +107,11 @@ TEST_F(DeviceHonestTest, NoSubmissionFindsNotesOfAnEarlierOne) {
 /// With the tolerance of published numbers, also in the GPU's comparison. The last test here: it
 /// opens a second evaluator on this thread, which takes the first one's current context away.
 TEST_F(DeviceHonestTest, PaperNumericsPassWhatStrictRefuses) {
-  auto opened = Evaluator::open({.runner = testing::sandbox_program(),
+  auto opened = Evaluator::open({.program = testing::sandbox_program(),
                                  .python = python_interpreter().string(),
-                                 .worker_folder = "sandbox/reference/worker",
-                                 .cache_folder = folder->path(),
+                                 .cache_dir = folder->path(),
                                  .gpu = 0,
-                                 .numerics = Numerics::paper});
+                                 .settings = {.numerics = Numerics::paper}});
   ASSERT_TRUE(opened) << opened.error().message;
   FileSet files = testing::of_device.honest("centred_rows");
   std::string& text = files.at("kernels.cu");

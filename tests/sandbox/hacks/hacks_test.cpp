@@ -11,7 +11,7 @@
 #include <cstdlib>
 
 #include "runtime/environment.hpp"
-#include "sandbox/jail/cgroup.hpp"
+#include "sandbox/jail/jail_limits.hpp"
 #include "sandbox/service/client.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
 #include "tests/sandbox/support/submissions.hpp"
@@ -46,7 +46,7 @@ class Judged : public ::testing::Test {
     options.python = interpreter();
     options.cache_dir = WARPSMITH_TEST_CACHE;
     options.core = 0;
-    options.candidate_memory_bytes = 512U << 20U;
+    options.settings.candidate_memory_bytes = 512U << 20U;
     auto client = Client::start(options, in_seconds(60));
     ASSERT_TRUE(client) << client.error().message;
     service().emplace(std::move(*client));

@@ -4,7 +4,7 @@
 // contract makes impossible; judge/host_hacks_test.cpp checks more than the class of some hacks.
 #include <thread>
 
-#include "sandbox/jail/cgroup.hpp"
+#include "sandbox/jail/jail_limits.hpp"
 #include "tests/sandbox/support/host_fixture.hpp"
 #include "tests/sandbox/support/submissions.hpp"
 

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <functional>
 
-#include "runtime/checksum.hpp"
+#include "runtime/bytes.hpp"
 #include "runtime/environment.hpp"
 #include "sandbox/ingest/ingest.hpp"
 #include "sandbox/judge/host_bench.hpp"
@@ -177,10 +177,9 @@ std::vector<std::vector<double>> margins(ReferenceWorker& worker, const Operator
 TEST(CalibrationTest, HonestArithmeticPassesAndLowerPrecisionFailsPerOperatorClass) {
   if (python_interpreter().empty()) GTEST_SKIP() << "no WARPSMITH_PYTHON";
   const test_support::TemporaryFolder folder;
-  auto worker = ReferenceWorker::start({.python = python_interpreter().string(),
-                                        .folder = "sandbox/reference/worker",
-                                        .cache_folder = folder.path().string()},
-                                       Deadline::after(seconds(120)));
+  auto worker = ReferenceWorker::start(
+      {.python = python_interpreter().string(), .cache_folder = folder.path().string()},
+      Deadline::after(seconds(120)));
   ASSERT_TRUE(worker) << worker.error().message;
   std::printf("error / bound            normal  shifted     wide     huge   sparse\n");
   for (const OperatorClass& op : operator_classes()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ingest of a network with more parameters than mutants are tried twice of.
+// Ingest of a network with more parameters than the number of mutants that are tried twice.
 #include <gmock/gmock.h>
 
 #include <set>
@@ -27,13 +27,14 @@ std::string network(const std::string& factor) {
 
 class DeepNetworkTest : public IngestTest {};
 
-TEST_F(DeepNetworkTest, IsTakenInAndTellsEachStateOnceWithElementsAndSeconds) {
+TEST_F(DeepNetworkTest, IsAcceptedAndReportsEachStateOnceWithElementsAndSeconds) {
   const Machine machine{.limits = {100, 10, 50}};
   const Task task = task_of("t", network("1.0"));
   std::vector<std::string> lines;
   const auto record = ingest_task({.worker = *worker,
                                    .machine = machine,
                                    .task = task,
+                                   .settings = {},
                                    .progress = [&](const auto& line) { lines.push_back(line); }},
                                   Deadline::after(seconds(300)));
   ASSERT_TRUE(record) << record.error().message;
@@ -45,7 +46,7 @@ TEST_F(DeepNetworkTest, IsTakenInAndTellsEachStateOnceWithElementsAndSeconds) {
     EXPECT_TRUE(counts || early) << line;
     states.insert(line.substr(0, line.find(", 70656 elements, ")));
   }
-  EXPECT_EQ(states.size(), lines.size()) << "a state was told twice";
+  EXPECT_EQ(states.size(), lines.size()) << "a state was reported twice";
 }
 
 TEST_F(DeepNetworkTest, IsRefusedIfOneParameterDoesNotMatter) {

@@ -2,28 +2,13 @@
 // Ingests tasks on the CPU with one worker for a whole suite.
 #pragma once
 
-#include "runtime/environment.hpp"
 #include "sandbox/ingest/ingest.hpp"
 #include "tests/sandbox/reference/support.hpp"
 
 namespace warpsmith::sandbox::test {
 
-class IngestTest : public testing::Test {
+class IngestTest : public WorkerFixture {
  protected:
-  static void SetUpTestSuite() {
-    if (python_interpreter().empty()) return;
-    folder = std::make_unique<TemporaryFolder>();
-    auto started =
-        ReferenceWorker::start(worker_options(folder->path()), Deadline::after(seconds(120)));
-    ASSERT_TRUE(started) << started.error().message;
-    worker = std::make_unique<ReferenceWorker>(std::move(*started));
-  }
-  static void TearDownTestSuite() {
-    worker.reset();
-    folder.reset();
-  }
-  void SetUp() override { REQUIRE_TORCH(); }
-
   static OrFailure<IngestRecord> ingest_code(const std::string& code,
                                              PrecisionLane lane = PrecisionLane::fp32_strict,
                                              IngestScope scope = IngestScope::whole,
@@ -31,8 +16,9 @@ class IngestTest : public testing::Test {
     const Machine machine{.limits = {100, 10, 50}};
     Task task = task_of("t", code);
     task.lane = lane;
+    const SandboxSettings settings{.numerics = numerics};
     return ingest_task(
-        {.worker = *worker, .machine = machine, .task = task, .scope = scope, .numerics = numerics},
+        {.worker = *worker, .machine = machine, .task = task, .settings = settings, .scope = scope},
         Deadline::after(seconds(300)));
   }
   static OrFailure<IngestRecord> ingest(const std::string& forward) {
@@ -43,9 +29,6 @@ class IngestTest : public testing::Test {
   static OrFailure<IngestRecord> verified(const std::string& code) {
     return ingest_code(code, PrecisionLane::fp32_strict, IngestScope::verified);
   }
-
-  inline static std::unique_ptr<TemporaryFolder> folder;
-  inline static std::unique_ptr<ReferenceWorker> worker;
 };
 
 }  // namespace warpsmith::sandbox::test

@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "runtime/environment.hpp"
-#include "sandbox/ingest/ingest_stay.hpp"
+#include "sandbox/ingest/ingest_session.hpp"
 #include "tests/sandbox/ingest/ingest_fixture.hpp"
 #include "tests/sandbox/support/task_texts.hpp"
 
@@ -18,15 +18,12 @@ namespace {
 
 /// A worker that refuses every task for lack of memory.
 constexpr const char* full_worker = R"(
-import json, socket, struct
-peer, header = socket.socket(fileno=3), struct.Struct("<IIQ")
-peer.setblocking(True)
+from frames import Peer
+peer = Peer(3)
 while True:
-    length = header.unpack(peer.recv(header.size, socket.MSG_WAITALL))[2]
-    load = json.loads(peer.recv(length, socket.MSG_WAITALL))["op"] == "load"
+    load = peer.receive()["op"] == "load"
     no = {"ok": False, "refused": True, "passing": True, "error": "the task needs 9 GB"}
-    text = json.dumps(no if load else {"ok": True}).encode()
-    peer.sendall(header.pack(0x314D5246, 0, len(text)) + text)
+    peer.send(no if load else {"ok": True})
 )";
 
 TEST_F(IngestTest, ALackOfMemoryIsNotRecorded) {
@@ -38,7 +35,8 @@ TEST_F(IngestTest, ALackOfMemoryIsNotRecorded) {
   ASSERT_TRUE(full) << full.error().message;
   const Machine machine{.limits = {100, 10, 50}};
   const Task task = task_of("t", simple_code("return x"));
-  const auto record = ingest_task({*full, machine, task, {}}, Deadline::after(seconds(20)));
+  const auto record =
+      ingest_task({*full, machine, task, SandboxSettings{}}, Deadline::after(seconds(20)));
   ASSERT_FALSE(record);
   EXPECT_EQ(record.error().code, ErrorCode::invalid_argument);
   EXPECT_EQ(record.error().message, "the task needs 9 GB");
@@ -69,9 +67,9 @@ TEST_F(IngestTest, TimesFurtherBaselinesAndRecordsWhyOthersAreMissing) {
   const Task task = task_of("t", simple_code("return torch.relu(x @ x.T) * self.weight.sum() + "
                                              "self.bias.sum() + x.mean()"));
   FurtherBaselines further({Baseline::tuned, Baseline::graphed});
-  const auto record =
-      ingest_task({.worker = *worker, .machine = machine, .task = task, .further = &further},
-                  Deadline::after(seconds(300)));
+  const auto record = ingest_task(
+      {.worker = *worker, .machine = machine, .task = task, .settings = {}, .further = &further},
+      Deadline::after(seconds(300)));
   ASSERT_TRUE(record) << record.error().message;
   ASSERT_EQ(record->refusal, "");
   ASSERT_EQ(record->further.size(), 2U);
@@ -203,7 +201,7 @@ TEST_F(IngestTest, RefusesATaskWithHalvesWhoseSetsAllRoundOneTermAway) {
   EXPECT_THAT(record->refusal, testing::HasSubstr("short_reduction"));
 }
 
-/// With float32 outputs, the timed sets alone must catch every mutant.
+/// With float32 outputs, the timed sets by themselves must catch every mutant.
 TEST_F(IngestTest, RefusesWhatTheDenseSetsOfFloat32Hide) {
   const auto record = ingest_code(
       "import torch\nimport torch.nn as nn\n"

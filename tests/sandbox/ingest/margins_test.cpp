@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bound's margins on both sides for every task of ours, as ingest measures them: honest float32
-// in any order of sums passes everywhere, lower precisions fail, no wrong answer of the gate
-// passes. Prints them.
+// The bound's margins on both sides for every task of the project, as ingest measures them: honest
+// float32 in any order of sums passes everywhere, lower precisions fail, no wrong answer of the
+// gate passes. Prints them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "runtime/checksum.hpp"
+#include "runtime/bytes.hpp"
 #include "runtime/environment.hpp"
 #include "sandbox/ingest/ingest.hpp"
 #include "sandbox/reference/ragged.hpp"
@@ -41,10 +41,9 @@ class MarginsTest : public testing::TestWithParam<fs::path> {
  protected:
   static void SetUpTestSuite() {
     if (python_interpreter().empty()) return;
-    auto started = ReferenceWorker::start({.python = python_interpreter().string(),
-                                           .folder = "sandbox/reference/worker",
-                                           .cache_folder = WARPSMITH_TEST_CACHE},
-                                          Deadline::after(seconds(120)));
+    auto started = ReferenceWorker::start(
+        {.python = python_interpreter().string(), .cache_folder = WARPSMITH_TEST_CACHE},
+        Deadline::after(seconds(120)));
     ASSERT_TRUE(started) << started.error().message;
     worker = std::make_unique<ReferenceWorker>(std::move(*started));
     std::printf("error / bound, per distribution: eager, worst honest order; tf32, bf16\n");
@@ -58,9 +57,12 @@ TEST_P(MarginsTest, HonestOrdersPassLowerPrecisionsFailAndNoMutantPasses) {
   if (python_interpreter().empty()) GTEST_SKIP() << "no WARPSMITH_PYTHON";
   const Machine machine{.limits = {100, 10, 50}};
   const Task task = task_at(GetParam());
-  const auto record = ingest_task(
-      {.worker = *worker, .machine = machine, .task = task, .scope = IngestScope::verified},
-      Deadline::after(seconds(300)));
+  const auto record = ingest_task({.worker = *worker,
+                                   .machine = machine,
+                                   .task = task,
+                                   .settings = {},
+                                   .scope = IngestScope::verified},
+                                  Deadline::after(seconds(300)));
   ASSERT_TRUE(record) << record.error().message;
   EXPECT_EQ(record->refusal, "");
   double tf32 = 0, bf16 = 0;
@@ -88,16 +90,19 @@ std::vector<fs::path> tasks_with_hidden_sizes() {
   return paths;
 }
 
-/// On hidden sizes, those of tasks for GPUs too, the gate must tell wrong answers as well.
+/// On hidden sizes, those of tasks for GPUs too, the gate must detect wrong answers as well.
 class HiddenSizesTest : public MarginsTest {};
 
 TEST_P(HiddenSizesTest, CanBeJudged) {
   if (python_interpreter().empty()) GTEST_SKIP() << "no WARPSMITH_PYTHON";
   const Machine machine{.limits = {100, 10, 50}};
   const Task task = ragged_task(task_at(GetParam())).value();
-  const auto record = ingest_task(
-      {.worker = *worker, .machine = machine, .task = task, .scope = IngestScope::verified},
-      Deadline::after(seconds(300)));
+  const auto record = ingest_task({.worker = *worker,
+                                   .machine = machine,
+                                   .task = task,
+                                   .settings = {},
+                                   .scope = IngestScope::verified},
+                                  Deadline::after(seconds(300)));
   ASSERT_TRUE(record) << record.error().message;
   EXPECT_EQ(record->refusal, "");
 }

@@ -47,7 +47,7 @@ TEST_F(TaskKindsTest, AcceptsSumsAndScansOfIntegersAndBooleans) {
   }
 }
 
-/// Nothing is lost in bfloat16, so its right outputs are no wrong answer.
+/// Nothing is lost in bfloat16, so its outputs are not a wrong answer.
 TEST_F(TaskKindsTest, AcceptsOutputsThatHalfTypesHoldExactly) {
   for (const std::string& code : {task_with("return torch.sign(x[0])", "torch.randn(64, 64)"),
                                   task_with("return nn.functional.one_hot(x[0], 8).sum(0).float()",

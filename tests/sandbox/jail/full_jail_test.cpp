@@ -38,7 +38,7 @@ Report with(const std::string& primitive, const std::string& in_force) {
   return report;
 }
 
-TEST(FullJailTest, HoldsWithEitherVersionOfCgroups) {
+TEST(FullJailTest, IsFullWithEitherVersionOfCgroups) {
   EXPECT_TRUE(is_full_jail(full_report()));
   EXPECT_TRUE(is_full_jail(with("memory", "cgroup v2, 536870912 bytes")));
 }
@@ -82,7 +82,7 @@ TEST(FullJailTest, ALauncherNeedsItsDevicesAndMayHaveThreads) {
   Report report = with("seccomp", seccomp_name(JailKind::launch));
   report["processes"] = "cgroup v2, 64 tasks";
   report["core_account"] = "none";
-  report["host_memory"] = cuda::out_of_reach;
+  report["host_memory"] = cuda::host_memory_out_of_reach;
   EXPECT_THAT(missing_primitives(report, JailKind::launch), ElementsAre("devices"));
   report["devices"] = "/dev/nvidiactl /dev/nvidia0";
   EXPECT_THAT(missing_primitives(report, JailKind::launch), ElementsAre());
@@ -90,13 +90,13 @@ TEST(FullJailTest, ALauncherNeedsItsDevicesAndMayHaveThreads) {
   EXPECT_THAT(missing_primitives(report, JailKind::launch), ElementsAre("memory"));
 }
 
-TEST(FullJailTest, ALauncherWhoseMemoryKernelsReachLacksOne) {
+TEST(FullJailTest, ALauncherWhoseMemoryKernelsCanReachLacksAPrimitive) {
   Report report = with("seccomp", seccomp_name(JailKind::launch));
   report["devices"] = "/dev/nvidiactl /dev/nvidia0";
   EXPECT_THAT(missing_primitives(report, JailKind::launch), ElementsAre("host_memory"));
-  report["host_memory"] = cuda::within_reach;
+  report["host_memory"] = cuda::host_memory_within_reach;
   EXPECT_THAT(missing_primitives(report, JailKind::launch), ElementsAre("host_memory"));
-  report["host_memory"] = cuda::out_of_reach;
+  report["host_memory"] = cuda::host_memory_out_of_reach;
   EXPECT_TRUE(is_full_jail(report, JailKind::launch));
 }
 

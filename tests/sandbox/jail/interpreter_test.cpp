@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a jail shows of Python interpreters in a user's home. A shell takes the interpreter's place.
-#include "sandbox/jail/interpreter.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,7 +7,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "sandbox/jail/presets.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -29,7 +29,7 @@ class InterpreterTest : public ::testing::Test {
     (void)(before_.empty() ? ::unsetenv("HOME") : ::setenv("HOME", before_.c_str(), 1));
   }
 
-  fs::path home(const std::string& path = "") const { return fs::path(folder_.path()) / path; }
+  fs::path home(const std::string& path = "") const { return folder_.path() / path; }
   void write(const std::string& path, const std::string& text) const {
     fs::create_directories(home(path).parent_path());
     std::ofstream(home(path)) << text;
@@ -58,7 +58,7 @@ class InterpreterTest : public ::testing::Test {
 
  private:
   std::string before_;
-  testing::ScratchFolder folder_;
+  test_support::TemporaryFolder folder_;
 };
 
 TEST_F(InterpreterTest, AHomeThatHoldsALinkStaysHidden) {

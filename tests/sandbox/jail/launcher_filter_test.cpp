@@ -158,7 +158,7 @@ TEST(LauncherFilterTest, LetsTheDriverHaveThreads) {
   }));
 }
 
-TEST(LauncherFilterTest, HoldsForThreadsThatExistAlready) {
+TEST(LauncherFilterTest, AppliesToThreadsThatAlreadyExist) {
   const pid_t child = ::fork();
   if (child == 0) {
     std::atomic<bool> entered{false};

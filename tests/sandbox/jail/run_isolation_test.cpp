@@ -11,7 +11,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "sandbox/contract/cpu/cpu_contestant.hpp"
+#include "sandbox/contract/cpu/cpu_runner.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
 
 namespace warpsmith::sandbox {

@@ -10,11 +10,12 @@
 #include <sstream>
 #include <thread>
 
-#include "sandbox/jail/jail_remedy.hpp"
+#include "sandbox/jail/bubblewrap.hpp"
 #include "sandbox/jail/presets.hpp"
-#include "sandbox/service/probe.hpp"
+#include "sandbox/service/server.hpp"
 #include "sandbox/service/shell.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -30,7 +31,7 @@ class ShellIsolationTest : public ::testing::Test {
     if (!result) throw std::runtime_error(result.error().message);
     return *result;
   }
-  testing::ScratchFolder workspace_;
+  test_support::TemporaryFolder workspace_;
 };
 
 /// The number of processes with the text in their command line.
@@ -72,7 +73,7 @@ TEST_F(ShellIsolationTest, HasNoNetwork) {
 TEST_F(ShellIsolationTest, WritesNowhereButItsWorkspaceAndTmp) {
   EXPECT_NE(run("touch /usr/x || touch /x || touch /etc/x").exit_code, 0);
   EXPECT_EQ(run("touch /tmp/x /workspace/x").exit_code, 0);
-  EXPECT_TRUE(fs::exists(workspace_.path() + "/x"));
+  EXPECT_TRUE(fs::exists(workspace_.path() / "x"));
 }
 
 TEST_F(ShellIsolationTest, ReadsNoFileOfTheHost) {
@@ -82,7 +83,7 @@ TEST_F(ShellIsolationTest, ReadsNoFileOfTheHost) {
 }
 
 /// Within the old one it could write to the terminal that started it.
-TEST_F(ShellIsolationTest, HasASessionOfItsOwn) {
+TEST_F(ShellIsolationTest, HasItsOwnSession) {
   EXPECT_NE(run("cut -d ' ' -f 6 /proc/self/stat").out, "0\n") << "a session from outside";
 }
 
@@ -138,7 +139,7 @@ TEST_F(ShellIsolationTest, BoundsForkBombs) {
   ASSERT_TRUE(bomb) << bomb.error().message;
   const Deadline deadline = hang_guard();
   while (census.so_far() <= 20 && !deadline.passed()) (void)(*bomb)->finished(milliseconds{20});
-  (void)(*bomb)->finished(milliseconds{500});  // it goes on growing, up to its limit
+  (void)(*bomb)->finished(milliseconds{500});  // it keeps growing, up to its limit
   const bool ended = !(*bomb)->alive();
   const JailExit exit = (*bomb)->kill();
   const size_t most = census.most();
@@ -151,7 +152,7 @@ TEST_F(ShellIsolationTest, BoundsForkBombs) {
 
 TEST_F(ShellIsolationTest, BoundsFilesAndInodes) {
   EXPECT_NE(run("head -c 1000000000 /dev/zero > big").exit_code, 0);
-  EXPECT_LE(fs::file_size(workspace_.path() + "/big"), 64U << 20U);
+  EXPECT_LE(fs::file_size(workspace_.path() / "big"), 64U << 20U);
   const ShellResult many = run("seq 30000 | xargs touch; sleep 60", 60'000);
   EXPECT_NE(many.err.find("grew beyond"), std::string::npos);
 }
@@ -188,7 +189,7 @@ JailSpec file_maker(const std::string& folder) {
   return spec;
 }
 
-/// The deadline passes at once where the whole machine stands still meanwhile.
+/// The deadline passes at once if the whole machine freezes meanwhile.
 TEST(JailTest, ABusyProcessIsStoppedThoughTheDeadlineHasPassed) {
   JailSpec spec = compile_jail();
   spec.argv = {"/bin/sh", "-c", "while :; do :; done"};
@@ -203,7 +204,7 @@ TEST(JailTest, ABusyProcessIsStoppedThoughTheDeadlineHasPassed) {
   EXPECT_EQ((*jail)->kill().signal, SIGKILL);
 }
 
-TEST(JailTest, ManyFilesInATmpfsMeetTheMemoryLimit) {
+TEST(JailTest, ManyFilesInATmpfsCountAgainstTheMemoryLimit) {
   for (const char* folder : {"/tmp", "/dev/shm"}) {
     auto jail = JailedProcess::start(file_maker(folder));
     ASSERT_TRUE(jail) << jail.error().message;
@@ -237,10 +238,10 @@ TEST(JailTest, ReportsAJailThatCouldNotBeMade) {
 class ScriptedBubblewrap {
  public:
   explicit ScriptedBubblewrap(const std::string& script) : path_(::getenv("PATH")) {
-    const std::string program = folder_.path() + "/bwrap";
+    const std::string program = folder_.path() / "bwrap";
     std::ofstream(program) << "#!/bin/sh\n" + script;
     fs::permissions(program, fs::perms::owner_all);
-    (void)::setenv("PATH", (folder_.path() + ":" + path_).c_str(), 1);
+    (void)::setenv("PATH", (folder_.path().string() + ":" + path_).c_str(), 1);
   }
   ~ScriptedBubblewrap() { (void)::setenv("PATH", path_.c_str(), 1); }
   ScriptedBubblewrap(const ScriptedBubblewrap&) = delete;
@@ -248,15 +249,15 @@ class ScriptedBubblewrap {
 
  private:
   std::string path_;
-  testing::ScratchFolder folder_;
+  test_support::TemporaryFolder folder_;
 };
 
 /// Without a cgroup nothing else would end the child.
-TEST(JailTest, OneThatDoesNotStartInTimeLeavesNoProcess) {
+TEST(JailTest, AJailThatDoesNotStartInTimeLeavesNoProcess) {
   const ScriptedBubblewrap silent("/bin/sleep " + seconds_of_our_own() + " &\nwait\n");
   JailSpec spec = shell_jail("/tmp");
   spec.argv = {"/bin/true"};
-  spec.start_within = milliseconds{500};
+  spec.start_timeout = milliseconds{500};
   const auto jail = JailedProcess::start(spec);
   ASSERT_FALSE(jail);
   EXPECT_NE(jail.error().message.find("did not start in time"), std::string::npos);
@@ -266,7 +267,7 @@ TEST(JailTest, OneThatDoesNotStartInTimeLeavesNoProcess) {
 }
 
 /// As where parts of /proc are covered: the child has begun when bubblewrap finds that out.
-TEST(JailTest, TheProbeSaysWhyNoJailCanBeMadeAndWhatHelps) {
+TEST(JailTest, TheProbeReportsWhyNoJailCanBeMadeAndTheRemedy) {
   const ScriptedBubblewrap refusing(
       "while [ \"$1\" != --json-status-fd ]; do shift; done\n"
       "/bin/sleep 0.1 &\n"
@@ -292,7 +293,7 @@ TEST(JailTest, AFailingProgramIsNoFailureOfTheJail) {
   EXPECT_FALSE(exit->never_began);
 }
 
-TEST(JailTest, RunsOnItsCoresAlone) {
+TEST(JailTest, RunsOnlyOnItsCores) {
   JailSpec spec = shell_jail("/tmp");
   spec.cores = {sched_getcpu()};
   spec.argv = {"/bin/grep", "Cpus_allowed_list", "/proc/self/status"};

@@ -5,6 +5,7 @@
 
 #include "sandbox/service/shell.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -20,7 +21,7 @@ class ShellStateTest : public ::testing::Test {
     return *result;
   }
   std::string out_of(const std::string& command) { return run(command).out; }
-  testing::ScratchFolder workspace_;
+  test_support::TemporaryFolder workspace_;
 };
 
 TEST_F(ShellStateTest, FolderExportsAndFunctionsStay) {
@@ -32,15 +33,15 @@ TEST_F(ShellStateTest, FolderExportsAndFunctionsStay) {
   EXPECT_EQ(out_of("pwd; echo on"), "/workspace\non\n");
 }
 
-TEST_F(ShellStateTest, AnotherWorkspaceBeginsAnew) {
+TEST_F(ShellStateTest, AnotherWorkspaceStartsFresh) {
   run("export X=1");
-  testing::ScratchFolder other;
+  test_support::TemporaryFolder other;
   const auto result = run_shell({other.path(), "echo \"$X\"; pwd", 120'000, 20'000}, hang_guard());
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_EQ(result->out, "\n/workspace\n");
 }
 
-TEST_F(ShellStateTest, AHugeStateIsRefusedAndTheEarlierStays) {
+TEST_F(ShellStateTest, AHugeStateIsRefusedAndTheEarlierOneIsKept) {
   run("export X=1");
   const ShellResult huge = run("export X=$(head -c 70000 /dev/zero | tr '\\0' x)");
   EXPECT_THAT(huge.err, HasSubstr("the state of the shell was not kept"));
@@ -66,7 +67,7 @@ TEST_F(ShellStateTest, AJobBeginsWithTheStateAndKeepsNone) {
   EXPECT_EQ(out_of("echo $X"), "1\n");
 }
 
-TEST_F(ShellStateTest, AFolderThatIsGoneIsNamed) {
+TEST_F(ShellStateTest, AMissingFolderIsNamed) {
   run("mkdir a; cd a; rmdir ../a");
   const ShellResult next = run("pwd");
   EXPECT_THAT(next.err, HasSubstr("/workspace/a: No such file or directory"));

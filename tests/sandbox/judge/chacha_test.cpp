@@ -17,7 +17,7 @@ StreamKey counted_key() {
   return key;
 }
 
-TEST(ChachaTest, GivesTheBlockOfRfc8439) {
+TEST(ChachaTest, MatchesTheBlockOfRfc8439) {
   // Section 2.3.2: counter 1, nonce 00:00:00:09:00:00:00:4a:00:00:00:00.
   const ChachaBlock block =
       chacha_block(chacha_key(counted_key()), 1 | (0x09000000ULL << 32U), 0x4A000000);
@@ -37,7 +37,7 @@ TEST(ChachaTest, EqualsOpenSslForEveryPartOfTheState) {
   }
 }
 
-TEST(ChachaTest, EveryElementOfATileHasAWordOfItsOwn) {
+TEST(ChachaTest, EveryElementOfATileHasItsOwnWord) {
   std::set<std::pair<uint64_t, uint32_t>> taken;
   for (uint64_t element = 0; element < 2 * tile_elements; ++element) {
     const test::WordPlace place = test::place_of_word(element);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sandbox/judge/computing_libraries.hpp"
+#include "sandbox/judge/evaluation_session.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sandbox/judge/device_clock.hpp"
+#include "sandbox/judge/decision.hpp"
 
 #include <gtest/gtest.h>
 
@@ -28,12 +28,12 @@ TEST(DeviceClockTest, TooShortEventsGainNothing) {
   }
 }
 
-TEST(DeviceClockTest, FarApartNeitherCounts) {
+TEST(DeviceClockTest, NeitherCountsIfTheyAreFarApart) {
   EXPECT_EQ(trusted_clock(timings(0.02, 0.06)), DeviceClock::neither);
   EXPECT_EQ(trusted_clock(timings(10, 0.4)), DeviceClock::neither);
 }
 
-TEST(DeviceClockTest, AGapThatTheWaitForTheCoreExplainsAccusesNobody) {
+TEST(DeviceClockTest, AGapExplainedByWaitingForTheCoreBlamesNoCandidate) {
   Timings made = timings(4.5, 2.8);
   for (TimedBlock& block : made.blocks) block.candidate_waited_ms = 2.7;
   EXPECT_EQ(trusted_clock(made), DeviceClock::disturbed);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The stage on a GPU: what it shows at which time, and what a sample detects.
-#include "sandbox/judge/stage.hpp"
+#include "sandbox/judge/bench.hpp"
 #include "tests/sandbox/judge/gpu_stage.hpp"
 
 namespace warpsmith::sandbox::test {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "sandbox/judge/evaluation_stay.hpp"
+#include "sandbox/judge/evaluation_session.hpp"
 
 namespace warpsmith::sandbox {
 namespace {

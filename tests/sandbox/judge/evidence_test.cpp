@@ -10,19 +10,21 @@ namespace {
 
 using nlohmann::json;
 
-/// Two blocks of four parties; the graph could not be captured.
+/// Two blocks of four implementations; the graph could not be captured.
 EvaluationOutcome timed() {
   EvaluationOutcome outcome;
   Timings timings{.on_device = true};
   timings.further = {{.which = Baseline::tuned, .scatter = 0.04},
                      {.which = Baseline::graphed, .reason = "it cannot be captured"}};
   timings.blocks = {{.candidate_ms = 0.3,
-                     .order = {Party::candidate, Party::tuned, Party::eager, Party::compiled},
+                     .order = {Implementation::candidate, Implementation::tuned,
+                               Implementation::eager, Implementation::compiled},
                      .further_ms = {{Baseline::tuned, 0.36}}},
                     {.candidate_ms = 0.3,
-                     .order = {Party::compiled, Party::eager, Party::tuned, Party::candidate},
+                     .order = {Implementation::compiled, Implementation::eager,
+                               Implementation::tuned, Implementation::candidate},
                      .further_ms = {{Baseline::tuned, 0.35}}}};
-  timings.clocks = ClockRecord{
+  outcome.clocks = ClockRecord{
       .each_block = true,
       .first_reading_ms = 0.2,
       .samples = {{.sm_mhz = 1980, .reasons = 0}, {.sm_mhz = 1965, .reasons = 0x4}, {}}};
@@ -34,7 +36,7 @@ json evidence_of(const EvaluationOutcome& outcome, const IngestRecord& record = 
   return json::parse(evidence_json(outcome, record, {}, {}));
 }
 
-TEST(EvidenceTest, NamesThePartiesOfEachBlockInTheirOrder) {
+TEST(EvidenceTest, NamesTheImplementationsOfEachBlockInTheirOrder) {
   EXPECT_EQ(evidence_of(timed())["timing"]["order"], (json{"kmec", "cemk"}));
 }
 
@@ -60,9 +62,9 @@ TEST(EvidenceTest, HoldsTheClocksOfEachReadingAndTheirSummary) {
 
 TEST(EvidenceTest, GivesTheReasonForMissingClocksAndNullOnACpu) {
   EvaluationOutcome outcome = timed();
-  outcome.measured.timings->clocks.reset();
+  outcome.clocks.reset();
   EXPECT_TRUE(evidence_of(outcome)["timing"]["clocks"].is_null());
-  outcome.measured.timings->no_clocks = "no NVML";
+  outcome.no_clocks = "no NVML";
   EXPECT_EQ(evidence_of(outcome)["timing"]["clocks"], (json{{"reason", "no NVML"}}));
 }
 

@@ -70,12 +70,12 @@ TEST_F(GpuBenchTest, DetectsOneByteBeforeOrAfterAnyOutput) {
   }
 }
 
-TEST_F(GpuBenchTest, DetectsOneByteAnywhereBesideTheOutputsOfASet) {
+TEST_F(GpuBenchTest, DetectsOneByteAnywhereOutsideTheOutputsOfASet) {
   const auto bench = bench_of(mixed());
   bench->reset(1);
   const auto view = candidate_of(*bench);
   const uint64_t start = bench->layout().output_stride;
-  for (const ByteZone& zone : zones_beside_outputs(bench->layout())) {
+  for (const ByteZone& zone : zones_between_outputs(bench->layout())) {
     const uint64_t first = start + zone.offset, last = first + zone.bytes - 1;
     for (const uint64_t at : {first, first + 17, (first + last) / 2, last}) {
       view.write(at, std::vector<uint8_t>{0});

@@ -104,7 +104,7 @@ TaskSignature of_every_type(TensorRole role) {
 TEST_F(GpuContentsTest, InputsFollowTheHostsRulesForEveryTypeAndDistribution) {
   const auto bench = bench_of(of_every_type(TensorRole::input));
   const auto view = inputs_of(*bench);
-  for (size_t d = 0; d < distribution_count; ++d) {
+  for (size_t d = 0; d < enum_names<Distribution>.size(); ++d) {
     for (const Domain domain : {Domain::free, Domain::non_negative, Domain::unit}) {
       const auto distribution = static_cast<Distribution>(d);
       const std::vector<InputRule> rules(float_types.size(), InputRule{.domain = domain});

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <random>
 
-#include "sandbox/judge/reference_places.hpp"
+#include "sandbox/judge/bench.hpp"
 #include "tests/sandbox/judge/gpu_stage.hpp"
 
 namespace warpsmith::sandbox {

@@ -34,7 +34,7 @@ TEST(GpuLayoutTest, ThreeSetsLeaveHalfOfTheMemoryToOthers) {
   EXPECT_EQ(gpu_layout(signature, {.available = 2 * three, .worker = 1})->sets, 2U);
 }
 
-TEST(GpuLayoutTest, AnotherSetIsGivenUpOnlyWhereOneIsFarLargerThanTheCache) {
+TEST(GpuLayoutTest, OneSetIsUsedOnlyIfItIsFarLargerThanTheCache) {
   constexpr uint64_t cache = 50ULL << 20U;
   const TaskSignature large = elementwise(1 << 28), small = elementwise(1 << 27);
   const auto two = [](const TaskSignature& signature) {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/cuda/virtual_memory.hpp"
+#include "runtime/cuda/context.hpp"
 #include "sandbox/judge/gpu/gpu_bench.hpp"
 
 namespace warpsmith::sandbox::test {
@@ -56,7 +56,7 @@ class DeviceView {
   cuda::VirtualMemory memory_;
 };
 
-/// Skips, with the reason, where there is no GPU.
+/// Skips, with the reason, if there is no GPU.
 class GpuTest : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -32,7 +32,7 @@ TEST(GuardsTest, PoisonedBooleansAreNeitherTrueNorFalse) {
   for (const uint8_t v : values) EXPECT_GT(v, 1);
 }
 
-TEST(GuardsTest, DetectAChangeOfAnyByteBesideTheOutputs) {
+TEST(GuardsTest, DetectAChangeOfAnyByteOutsideTheOutputs) {
   const SharedBuffers outputs = two_outputs();
   arm_guards(outputs, 1);
   EXPECT_TRUE(guards_intact(outputs, 1));

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "runtime/clock.hpp"
-#include "sandbox/commit/cold_copy.hpp"
+#include "sandbox/commit/tensor_memory.hpp"
 
 namespace warpsmith::sandbox {
 namespace {

@@ -46,7 +46,7 @@ TEST(KeystreamTest, MatchesAes256CounterMode) {
   EXPECT_EQ(block[15], std::byte{0x87});
 }
 
-TEST(KeystreamTest, SetsAndTensorsHaveStreamsOfTheirOwn) {
+TEST(KeystreamTest, SetsAndTensorsHaveTheirOwnStreams) {
   std::set<uint64_t> firsts;
   for (uint64_t set = 0; set < 8; ++set) {
     for (uint32_t tensor = 0; tensor < 8; ++tensor) {
@@ -105,7 +105,7 @@ TEST(InputsTest, HugeElementsAreOftenAtTheEndsOfTheirRows) {
 }
 
 TEST(InputsTest, KeepToTheirDomain) {
-  for (size_t d = 0; d < distribution_count; ++d) {
+  for (size_t d = 0; d < enum_names<Distribution>.size(); ++d) {
     const auto distribution = static_cast<Distribution>(d);
     for (const float v : filled({distribution, Domain::non_negative, 64})) ASSERT_GE(v, 0.0F);
     for (const float v : filled({distribution, Domain::unit, 64})) {
@@ -124,14 +124,14 @@ TEST(InputsTest, FillEveryElementOfOddSizes) {
 
 /// By distribution and domain: hashes from the first calibration of the generator.
 TEST(InputsTest, HaveTheSameBitsAsAtTheFirstCalibration) {
-  constexpr std::array<std::array<uint64_t, 3>, distribution_count> expected{
+  constexpr std::array<std::array<uint64_t, 3>, enum_names<Distribution>.size()> expected{
       {{0x6D4406A4E60E4C73ULL, 0x3429F07416F8DADEULL, 0x93CC1D6EF8363088ULL},
        {0x272BF2C2587622BDULL, 0x96873ECCB89D9587ULL, 0xB3F88083AADE50D1ULL},
        {0x9CD57183C2D53C42ULL, 0x90FA56BA16BB3874ULL, 0x629A9C5397A35A0EULL},
        {0x66E885639B7A99C2ULL, 0xF5E67BFEB0B4ECAEULL, 0x93CC1D6EF8363088ULL},
        {0x0ACCF057A545AA66ULL, 0x957BAFAE5D04CDB0ULL, 0x188E1E4BE46E8470ULL},
        {0xFCA978C67B19262FULL, 0xDCF92A3DDC44E40DULL, 0x0C5F35C3E6AB297FULL}}};
-  for (size_t d = 0; d < distribution_count; ++d) {
+  for (size_t d = 0; d < enum_names<Distribution>.size(); ++d) {
     for (size_t m = 0; m < 3; ++m) {
       Keystream stream(key, 7, 3);
       std::vector<float> values(10'007);

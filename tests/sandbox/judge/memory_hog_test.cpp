@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sandbox/judge/memory_hog.hpp"
+#include "sandbox/judge/device_memory.hpp"
 
 #include <gtest/gtest.h>
 
@@ -18,11 +18,11 @@ TEST(MemoryHogTest, HoldingMoreThanHalfOfTheFreeMemoryIsAFault) {
             "reference had no room");
 }
 
-TEST(MemoryHogTest, TheMemoryOfACallIsNoFault) {
+TEST(MemoryHogTest, TheMemoryOfACallIsNotAFault) {
   EXPECT_FALSE(hog_fault(70 * gib, 2 * gib, 30 * gib).has_value());
 }
 
-TEST(MemoryHogTest, MemoryThatNeighboursTookIsNoFault) {
+TEST(MemoryHogTest, MemoryThatNeighboursTookIsNotAFault) {
   EXPECT_FALSE(hog_fault(70 * gib, 2 * gib, gib).has_value());
 }
 

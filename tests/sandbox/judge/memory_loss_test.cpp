@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sandbox/judge/memory_loss.hpp"
+#include "sandbox/judge/device_memory.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@ namespace {
 
 constexpr uint64_t gib = 1ULL << 30U;
 
-TEST(MemoryLossTest, MemoryOfWarmLaunchersIsNoLoss) {
+TEST(MemoryLossTest, MemoryOfWarmLaunchersIsNotALoss) {
   EXPECT_EQ(memory_loss(70 * gib, 70 * gib), MemoryLoss::none);
   EXPECT_EQ(memory_loss(70 * gib, 68 * gib), MemoryLoss::none);
   EXPECT_EQ(memory_loss(70 * gib, 75 * gib), MemoryLoss::none);

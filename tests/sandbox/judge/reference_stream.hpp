@@ -11,7 +11,7 @@
 #include <stdexcept>
 
 #include "sandbox/judge/gpu/chacha.hpp"
-#include "sandbox/judge/keystream.hpp"
+#include "sandbox/judge/inputs.hpp"
 
 namespace warpsmith::sandbox::test {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sandbox/judge/subtracted_time.hpp"
+#include "sandbox/judge/decision.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@ namespace {
 ShapeResult timed_shape() {
   ShapeResult shape;
   shape.candidate_ms = 1.0;
-  shape.speedup_eager_ci = Interval{1.2, 1.4};
-  shape.speedup_compile_ci = Interval{1.1, 1.3};
+  shape.speedup_eager_interval = Interval{1.2, 1.4};
+  shape.speedup_compile_interval = Interval{1.1, 1.3};
   return shape;
 }
 
@@ -22,9 +22,9 @@ TEST(SubtractedTimeTest, IntervalsBeginWhereTheyWouldWithNothingSubtracted) {
   weigh_subtracted(stage, shape);
   EXPECT_DOUBLE_EQ(*stage.share, 1.0);
   EXPECT_FALSE(stage.within_share);
-  EXPECT_DOUBLE_EQ(shape.speedup_eager_ci->low, 0.6);
-  EXPECT_DOUBLE_EQ(shape.speedup_compile_ci->low, 0.55);
-  EXPECT_DOUBLE_EQ(shape.speedup_eager_ci->high, 1.4);
+  EXPECT_DOUBLE_EQ(shape.speedup_eager_interval->low, 0.6);
+  EXPECT_DOUBLE_EQ(shape.speedup_compile_interval->low, 0.55);
+  EXPECT_DOUBLE_EQ(shape.speedup_eager_interval->high, 1.4);
 }
 
 /// A candidate that rings too early lets its kernels run on during our wake-up and our sample.
@@ -35,8 +35,8 @@ TEST(SubtractedTimeTest, AnEmptyCallAndTheSampleLowerIntervalsButNotTrust) {
   stage.noop_ms = 0.5;
   ShapeResult shape = timed_shape();
   weigh_subtracted(stage, shape);
-  EXPECT_DOUBLE_EQ(shape.speedup_eager_ci->low, 0.8);
-  EXPECT_DOUBLE_EQ(shape.speedup_compile_ci->high, 1.3);
+  EXPECT_DOUBLE_EQ(shape.speedup_eager_interval->low, 0.8);
+  EXPECT_DOUBLE_EQ(shape.speedup_compile_interval->high, 1.3);
   EXPECT_DOUBLE_EQ(*stage.share, 0.02);
   EXPECT_TRUE(stage.within_share);
 }
@@ -48,7 +48,7 @@ TEST(SubtractedTimeTest, OnACpuTheRevealCostsNothing) {
   ShapeResult shape = timed_shape();
   weigh_subtracted(stage, shape);
   EXPECT_TRUE(stage.within_share);
-  EXPECT_DOUBLE_EQ(shape.speedup_eager_ci->low, 1.2);
+  EXPECT_DOUBLE_EQ(shape.speedup_eager_interval->low, 1.2);
 }
 
 TEST(SubtractedTimeTest, UntimedShapesStayAsTheyAre) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sandbox/judge/timed_decision.hpp"
+#include "sandbox/judge/decision.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ TEST(VerdictOfTest, PassesFiveGoodSets) {
   EXPECT_FALSE(decision.shape.candidate_ms);
 }
 
-TEST(VerdictOfTest, SaysWhatStrictFoundOfAPaperPass) {
+TEST(VerdictOfTest, ReportsTheResultOfStrictForAPassByPaper) {
   Measurements measured = five_good_sets();
   EXPECT_FALSE(strict_result(measured).passed);
   measured.strict_sets = measured.sets;
@@ -93,7 +93,7 @@ TEST(VerdictOfTest, ReportsTimesAndRates) {
   EXPECT_EQ(decision.feedback,
             "passed: candidate 0.31 ms, eager 0.62 ms, compile 0.40 ms; 12.9 GB/s, 3.2 GFLOP/s");
   EXPECT_DOUBLE_EQ(*decision.shape.speedup_eager, 2);
-  EXPECT_DOUBLE_EQ(decision.shape.speedup_compile_ci->low, 0.40 / 0.31);
+  EXPECT_DOUBLE_EQ(decision.shape.speedup_compile_interval->low, 0.40 / 0.31);
 }
 
 TEST(VerdictOfTest, ABaselineSlowedByTheCandidateCountsAsUndisturbed) {
@@ -137,18 +137,18 @@ TEST(VerdictOfTest, FurtherBaselinesHaveTheirTimesSpeedupsAndIntervals) {
   EXPECT_EQ(tuned.reason, "");
   EXPECT_DOUBLE_EQ(*tuned.ms, 0.36);
   EXPECT_DOUBLE_EQ(*tuned.speedup, 1.2);
-  EXPECT_NEAR(tuned.speedup_ci->low, 1.2 * std::exp(-0.196), 1e-9);
-  EXPECT_NEAR(tuned.speedup_ci->high, 1.2 * std::exp(0.196), 1e-9);
+  EXPECT_NEAR(tuned.speedup_interval->low, 1.2 * std::exp(-0.196), 1e-9);
+  EXPECT_NEAR(tuned.speedup_interval->high, 1.2 * std::exp(0.196), 1e-9);
 }
 
-TEST(VerdictOfTest, AMissingFurtherBaselineHasItsReasonAndTheVerdictStands) {
+TEST(VerdictOfTest, AMissingFurtherBaselineHasItsReasonAndTheVerdictIsKept) {
   Measurements measured = five_good_sets();
   measured.timings = with_further(0.30);
   const Decision decision = decided(measured);
   const FurtherResult& graphed = decision.shape.further.at(1);
   EXPECT_EQ(graphed.name, "cuda-graph");
   EXPECT_EQ(graphed.reason, "it cannot be captured");
-  EXPECT_FALSE(graphed.ms || graphed.speedup || graphed.speedup_ci);
+  EXPECT_FALSE(graphed.ms || graphed.speedup || graphed.speedup_interval);
   EXPECT_EQ(decision.outcome, VerdictClass::passed);
 }
 
@@ -161,8 +161,8 @@ TEST(VerdictOfTest, FurtherBaselinesDecideNothing) {
   }
   const Decision wide = decided(measured);
   EXPECT_EQ(wide.outcome, VerdictClass::passed);
-  EXPECT_EQ(wide.shape.speedup_eager_ci->low, without.shape.speedup_eager_ci->low);
-  EXPECT_EQ(wide.shape.speedup_compile_ci->low, without.shape.speedup_compile_ci->low);
+  EXPECT_EQ(wide.shape.speedup_eager_interval->low, without.shape.speedup_eager_interval->low);
+  EXPECT_EQ(wide.shape.speedup_compile_interval->low, without.shape.speedup_compile_interval->low);
 }
 
 TEST(VerdictOfTest, TimesBelowTheFloorAreImpossible) {
@@ -236,7 +236,7 @@ TEST(VerdictOfTest, AnUnstableCandidateIsJudgedByTheLowEndOfItsInterval) {
   const Decision stays = accept_unstable(decision);
   EXPECT_EQ(stays.outcome, VerdictClass::passed);
   EXPECT_EQ(stays.feedback.substr(0, 17), "passed: candidate");
-  EXPECT_LT(stays.shape.speedup_eager_ci->low, 0.62 / 0.31);
+  EXPECT_LT(stays.shape.speedup_eager_interval->low, 0.62 / 0.31);
 }
 
 TEST(VerdictOfTest, AWideIntervalFarBelowOneShowsASlowerCandidate) {
@@ -245,7 +245,7 @@ TEST(VerdictOfTest, AWideIntervalFarBelowOneShowsASlowerCandidate) {
   measured.timings->blocks[0].eager_ms *= 1.5;
   const Decision decision = decided(measured);
   EXPECT_EQ(decision.outcome, VerdictClass::passed) << decision.feedback;
-  EXPECT_LT(decision.shape.speedup_eager_ci->high, far_slower);
+  EXPECT_LT(decision.shape.speedup_eager_interval->high, far_slower);
 }
 
 TEST(VerdictOfTest, TheLikelySpeedupIsTheUpperEndOverTheSlowerBaseline) {

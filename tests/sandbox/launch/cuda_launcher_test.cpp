@@ -282,7 +282,8 @@ TEST_F(CudaLauncherTest, RefusalsNameTheLineOfThePlan) {
   EXPECT_THAT(refusal(launch("missing", R"(["out"])")), HasSubstr("plan.toml:1:1: missing"));
 }
 
-/// A size above every limit of plans gives the error that arises when others hold the GPU's memory.
+/// A size above every limit of plans causes the same error as other processes that use the GPU's
+/// memory.
 TEST_F(CudaLauncherTest, ReportsLackOfDeviceMemory) {
   constexpr int64_t terabyte = int64_t{1} << 40U;
   const std::string scratch =

@@ -7,8 +7,8 @@
 
 #include "runtime/cuda/canary.hpp"
 #include "runtime/cuda/counter_session.hpp"
-#include "runtime/cuda/cupti_library.hpp"
-#include "sandbox/contract/device/device_recording.hpp"
+#include "runtime/cuda/cupti.hpp"
+#include "sandbox/contract/device/device_launchers.hpp"
 #include "tests/sandbox/launch/gpu_candidate.hpp"
 
 namespace warpsmith::sandbox {
@@ -48,7 +48,7 @@ constexpr const char* steps =
     "[[step]]\nlaunch = \"waits\"\ngrid = [1]\nblock = [32]\nargs = [\"out\"]\n"
     "[[step]]\ncopy = \"same\"\nfrom = \"y\"\n";
 
-OrFailure<PartyKernels> recorded() {
+OrFailure<CallKernels> recorded() {
   GpuHost& host = GpuHost::get();
   const TaskSignature signature = testing::signature_of(
       {tensor("x", TensorRole::input, {few}), tensor("y", TensorRole::input, {few}),
@@ -72,7 +72,7 @@ OrFailure<PartyKernels> recorded() {
   return record_device_kernels(host.pool->options(), spec, in_seconds(60));
 }
 
-void expect_counters(const PartyKernels& party) {
+void expect_counters(const CallKernels& party) {
   const ProfiledKernel &scale = party.kernels[1], &waits = party.kernels[2];
   if (!party.uncounted.empty()) {
     // If counters work outside a jail, they must work in it.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A candidate of contract `device` on GPU 0 with memories like the verifier's. Needs the toolkit to
-// build; tests skip where there is no GPU.
+// build; tests skip if there is no GPU.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "runtime/cuda/virtual_memory.hpp"
+#include "runtime/cuda/context.hpp"
 #include "runtime/environment.hpp"
 #include "sandbox/contract/device/cuda_compiler.hpp"
-#include "sandbox/contract/device/device_contestant.hpp"
+#include "sandbox/contract/device/device_launchers.hpp"
 #include "tests/sandbox/launch/plans.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -59,9 +59,8 @@ struct GpuHost {
     pool.emplace(LauncherOptions{.program = launcher_program(), .gpu = *access});
     const auto toolchain = find_cuda_toolchain(built_with_toolkit(), python_interpreter());
     if (!toolchain) return tl::unexpected(toolchain.error());
-    CudaCompilerOptions compiling{.program = launcher_program(), .toolchain = *toolchain};
-    compiling.cache_dir = (folder_.path() / "cubins").string();
-    auto made = CudaCompiler::open(compiling, in_seconds(60));
+    auto made = CudaCompiler::open(
+        {{.program = launcher_program(), .cache_dir = folder_.path()}, *toolchain}, in_seconds(60));
     if (!made) return tl::unexpected(made.error());
     compiler.emplace(std::move(*made));
     return {};

@@ -5,12 +5,13 @@
 #include <gtest/gtest.h>
 
 #include "sandbox/commit/shared_buffers.hpp"
-#include "sandbox/contract/device/device_recording.hpp"
+#include "sandbox/contract/device/device_launchers.hpp"
 #include "sandbox/profile/profile.hpp"
 #include "tests/sandbox/launch/plans.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
 #include "tests/sandbox/support/software_device/software_device.hpp"
 #include "tests/sandbox/support/software_device/software_kernels.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -51,10 +52,8 @@ TaskSignature vectors() {
 }
 
 std::string compiled(const BoundPlan& plan) {
-  static const testing::ScratchFolder folder;
-  CompilerOptions options;
-  options.cache_dir = folder.path() + "/cache";
-  static auto compiler = CpuCompiler::create(options);
+  static const test_support::TemporaryFolder folder;
+  static auto compiler = CpuCompiler::create({.cache_dir = folder.path()});
   if (!compiler) throw std::runtime_error(compiler.error().message);
   auto made = compile_software_kernels(*compiler, {{"kernels.cu", kernels}}, plan, hang_guard());
   if (!made) throw std::runtime_error(made.error().message);
@@ -62,7 +61,7 @@ std::string compiled(const BoundPlan& plan) {
   return made->artefact;
 }
 
-OrFailure<PartyKernels> recorded(const std::string& text, int seconds = 30) {
+OrFailure<CallKernels> recorded(const std::string& text, int seconds = 30) {
   const TaskSignature signature = vectors();
   const BoundPlan plan = testing::bound_to(signature, text);
   const std::string artefact = compiled(plan);

@@ -6,11 +6,12 @@
 #include <numeric>
 
 #include "runtime/cuda/driver.hpp"
-#include "sandbox/contract/device/device_contestant.hpp"
+#include "sandbox/contract/device/device_launchers.hpp"
 #include "tests/sandbox/launch/plans.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
 #include "tests/sandbox/support/software_device/software_device.hpp"
 #include "tests/sandbox/support/software_device/software_kernels.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -37,10 +38,8 @@ std::string launch_of(const std::string& kernel, const std::string& args) {
 const std::string scale_plan = launch_of("scale", R"(["x", "out", "d0", {f32 = 3.0}])");
 
 Compiled compile(const std::string& source, const BoundPlan& plan) {
-  static const testing::ScratchFolder folder;
-  CompilerOptions options;
-  options.cache_dir = folder.path() + "/cache";
-  static auto compiler = CpuCompiler::create(options);
+  static const test_support::TemporaryFolder folder;
+  static auto compiler = CpuCompiler::create({.cache_dir = folder.path()});
   if (!compiler) throw std::runtime_error(compiler.error().message);
   auto compiled = compile_software_kernels(*compiler, {{"kernels.cu", source}}, plan, hang_guard());
   if (!compiled) throw std::runtime_error(compiled.error().message);
@@ -128,11 +127,11 @@ TEST(SoftwareLauncherTest, RunsInAJailOfItsOwnKind) {
 TEST(LaunchJailTest, ReportsWhetherKernelsReachTheLaunchersMemory) {
   LauncherOptions options = software();
   options.gpu = GpuAccess{};
-  EXPECT_EQ(launch_jail(options).value().known.at("host_memory"), cuda::within_reach);
-  options.gpu->host_memory_apart = true;
-  EXPECT_EQ(launch_jail(options).value().known.at("host_memory"), cuda::out_of_reach);
+  EXPECT_EQ(launch_jail(options).value().known.at("host_memory"), cuda::host_memory_within_reach);
+  options.gpu->host_memory_isolated = true;
+  EXPECT_EQ(launch_jail(options).value().known.at("host_memory"), cuda::host_memory_out_of_reach);
   options.gpu.reset();
-  EXPECT_EQ(launch_jail(options).value().known.at("host_memory"), cuda::within_reach)
+  EXPECT_EQ(launch_jail(options).value().known.at("host_memory"), cuda::host_memory_within_reach)
       << "without a GPU, kernels run in the launcher's own process";
 }
 

@@ -8,8 +8,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "sandbox/launch/cublas_abi.hpp"
-#include "sandbox/launch/cudnn_abi.hpp"
+#include "sandbox/launch/library_abi.hpp"
 #include "tests/sandbox/support/software_device/element.hpp"
 
 #if __has_include(<cublasLt.h>) && __has_include(<cudnn.h>) && __has_include(<cuda_runtime_api.h>)

@@ -137,7 +137,7 @@ TEST(BindPlanTest, ScratchIsBounded) {
             "plan.toml:2:11: an extent of scratch: expected 0 to 1099511627776, got -1");
 }
 
-TEST(BindPlanTest, FirstVariantThatHoldsIsTaken) {
+TEST(BindPlanTest, TheFirstVariantWhoseConditionHoldsIsUsed) {
   const std::string text =
       "[[variant]]\nwhen = \"d1 % 4 == 0\"\n[[variant.step]]\nmemset = \"out\"\nvalue = 1\n"
       "[[variant]]\nwhen = \"d0 > 90\"\n[[variant.step]]\nmemset = \"out\"\nvalue = 2\n";

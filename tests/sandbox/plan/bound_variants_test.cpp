@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans with several variants: mistakes in each of them, and misfits that other extents might fix.
-#include "sandbox/plan/bound_variants.hpp"
+#include "sandbox/plan/bound_plan.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -156,7 +156,7 @@ TEST(BoundVariantsTest, ErrorsThatOtherExtentsFixAreMisfits) {
             "plan.toml:3:1: copy: \"x\" has 12672 bytes, \"out\" 15360");
 }
 
-TEST(BoundVariantsTest, ReportsMistakesBesideMisfits) {
+TEST(BoundVariantsTest, ReportsMistakesTogetherWithMisfits) {
   EXPECT_EQ(mistake_in(launch("grid = [\"d1 - 33\"]\nblock = [2048]\n")),
             "plan.toml:7:10: block: expected 1 to 1024, got 2048");
 }
@@ -168,7 +168,7 @@ TEST(BoundVariantsTest, ConditionsAfterTheChosenVariantMayHaveNoValue) {
   EXPECT_EQ(misfit(text), "plan.toml:6:11: division by zero");
 }
 
-TEST(BoundVariantsTest, ReportsAConditionWithoutAValueOnceAndAlone) {
+TEST(BoundVariantsTest, ReportsAConditionWithoutAValueOnceAndNothingElse) {
   EXPECT_EQ(complaint(beside_chosen(launch("grid = [\"d1 - 33\"]\nblock = [1]\n"), "1 / 0")),
             "plan.toml:2:11: division by zero");
   EXPECT_EQ(

@@ -46,7 +46,7 @@ TEST(MatchKernelsTest, ArgumentsMatchInNumberAndWidth) {
             "it extern \"C\" __global__)");
 }
 
-TEST(MatchKernelsTest, ReportsWrongCountsBesideBindingErrors) {
+TEST(MatchKernelsTest, ReportsWrongCountsTogetherWithBindingErrors) {
   CubinFacts cubin{.architecture = 90};
   cubin.kernels["scale"].parameters = {{0, 8}, {8, 8}};
   const auto complaint_of = [&](const std::string& text) {

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "runtime/random_stream.hpp"
-#include "sandbox/profile/fold_calls.hpp"
+#include "sandbox/profile/profiled_kernel.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -88,7 +88,7 @@ TEST_F(RecordFileTest, ReportsRecordsThatDoNotFit) {
   EXPECT_EQ(read->back().name.size(), 256U);
 }
 
-TEST_F(RecordFileTest, CountersLieBesideRecords) {
+TEST_F(RecordFileTest, CountersDoNotOverlapRecords) {
   EXPECT_EQ(read_counters(memory_).error().code, ErrorCode::parse_failed) << "nothing was left";
   write(std::vector{some_kernel()});
   write_counters(memory_, std::vector{some_counters(), some_counters()});
@@ -103,7 +103,7 @@ TEST_F(RecordFileTest, CountersLieBesideRecords) {
   EXPECT_FALSE(read_counters(std::span{memory_}.first(4)));
 }
 
-TEST_F(RecordFileTest, HoldsTheMostCountersAndReportsOneMore) {
+TEST_F(RecordFileTest, FitsTheMostCountersAndReportsOneMore) {
   write_counters(memory_, std::vector(most_profiled_kernels, some_counters()));
   EXPECT_EQ(read_counters(memory_)->size(), most_profiled_kernels);
   write_counters(memory_, std::vector(most_profiled_kernels + 1, some_counters()));

@@ -40,26 +40,26 @@ TEST(WireTest, OptionsAndVerdictsCarryFurtherBaselines) {
   Verdict verdict;
   verdict.shapes.resize(1);
   verdict.shapes[0].further = {
-      {.name = "max-autotune", .ms = 0.5, .speedup = 2, .speedup_ci = Interval{1.9, 2.1}},
+      {.name = "max-autotune", .ms = 0.5, .speedup = 2, .speedup_interval = Interval{1.9, 2.1}},
       {.name = "cuda-graph", .reason = "it cannot be captured"}};
   const auto judgement = unpack_body<Judgement>(pack_body(Judgement{verdict}));
   ASSERT_TRUE(judgement);
   const auto& further = std::get<Verdict>(*judgement).shapes.at(0).further;
   ASSERT_EQ(further.size(), 2U);
-  EXPECT_EQ(further[0].speedup_ci->high, 2.1);
+  EXPECT_EQ(further[0].speedup_interval->high, 2.1);
   EXPECT_EQ(further[1].reason, "it cannot be captured");
   EXPECT_FALSE(further[1].ms);
 }
 
 TEST(WireTest, OptionsCarryNumericsAndCores) {
   SandboxOptions options;
-  options.numerics = Numerics::paper;
-  options.require_cgroups = true;
+  options.settings.numerics = Numerics::paper;
+  options.settings.require_cgroups = true;
   options.cores = {1, 5};
   const auto read = unpack_body<SandboxOptions>(pack_body(options));
   ASSERT_TRUE(read);
-  EXPECT_EQ(read->numerics, Numerics::paper);
-  EXPECT_TRUE(read->require_cgroups);
+  EXPECT_EQ(read->settings.numerics, Numerics::paper);
+  EXPECT_TRUE(read->settings.require_cgroups);
   EXPECT_EQ(read->cores, options.cores);
 }
 

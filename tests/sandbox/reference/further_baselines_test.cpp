@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sandbox/reference/further_baselines.hpp"
+#include "sandbox/reference/baseline.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/checksum.hpp"
+#include "runtime/bytes.hpp"
 #include "sandbox/reference/description.hpp"
 
 namespace warpsmith::sandbox {

@@ -5,9 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 
-#include "runtime/checksum.hpp"
+#include "runtime/bytes.hpp"
 #include "runtime/environment.hpp"
 #include "sandbox/ingest/ingest.hpp"
 #include "tests/support/shared_baselines.hpp"
@@ -40,7 +41,6 @@ inline std::string simple_code(const std::string& forward) {
 
 inline WorkerOptions worker_options(const std::string& cache_folder) {
   return {.python = python_interpreter().string(),
-          .folder = "sandbox/reference/worker",
           .cache_folder = test_support::with_shared_baselines(cache_folder)};
 }
 
@@ -51,8 +51,29 @@ inline bool holds_precompiled_header(const std::filesystem::path& folder) {
   return false;
 }
 
-}  // namespace warpsmith::sandbox::test
-
 /// Skips the test if the build has no Python environment with torch.
 #define REQUIRE_TORCH() \
   if (python_interpreter().empty()) GTEST_SKIP() << "no WARPSMITH_PYTHON"
+
+/// One worker on the CPU for a whole suite.
+class WorkerFixture : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    if (python_interpreter().empty()) return;
+    folder = std::make_unique<TemporaryFolder>();
+    auto started =
+        ReferenceWorker::start(worker_options(folder->path()), Deadline::after(seconds(120)));
+    ASSERT_TRUE(started) << started.error().message;
+    worker = std::make_unique<ReferenceWorker>(std::move(*started));
+  }
+  static void TearDownTestSuite() {
+    worker.reset();
+    folder.reset();
+  }
+  void SetUp() override { REQUIRE_TORCH(); }
+
+  inline static std::unique_ptr<TemporaryFolder> folder;
+  inline static std::unique_ptr<ReferenceWorker> worker;
+};
+
+}  // namespace warpsmith::sandbox::test

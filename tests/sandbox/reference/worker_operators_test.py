@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Operators with sums of their own: eager's errors are within the bound, TF32's are beyond it.
+# Operators that compute their own sums: eager's errors are within the bound, TF32's are beyond it.
 import itertools
 import unittest
 

@@ -51,7 +51,7 @@ class OutlineTest(unittest.TestCase):
             with self.subTest(path.stem):
                 self.agrees(path.read_text())
 
-    def test_gives_the_signature_of_our_tasks_for_gpus_without_their_memory(self):
+    def test_returns_the_signature_of_our_tasks_for_gpus_without_their_memory(self):
         for path in sorted((ROOT / "configs/tasks/cuda").rglob("*.py")):
             with self.subTest(path.stem):
                 self.assertGreater(len(outline.Outline(path.read_text()).tensors()), 1)

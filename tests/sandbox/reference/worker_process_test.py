@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The reference worker as a process: requests and answers over its socket.
 import contextlib
-import json
 import os
 import socket
-import struct
 import subprocess
 import sys
 import unittest
@@ -16,9 +14,8 @@ from worker_support import NO_GPU, ROOT, GpuMemory, code, device, devices
 import kernel_counters
 import kernel_trace
 import main
+from frames import Peer
 
-_FRAME = struct.Struct("<IIQ")
-_MAGIC = 0x314D5246
 _DEADLINE_S = 240
 
 _WRITER = """
@@ -46,11 +43,11 @@ os._exit(0)
 class Process:
     def __init__(self):
         ours, theirs = socket.socketpair()
-        self.socket = ours
-        self.socket.settimeout(_DEADLINE_S)
+        self.peer = Peer(ours.detach())
+        self.peer.socket.settimeout(_DEADLINE_S)
         program = ("import os, sys; os.dup2(int(sys.argv[1]), 3); "
                    "os.execv(sys.executable, [sys.executable, '-B', sys.argv[2]])")
-        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+        environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT / "runtime/python")}
         self.child = subprocess.Popen(
             [sys.executable, "-c", program, str(theirs.fileno()), str(ROOT / "sandbox/reference/worker/main.py")],
             pass_fds=[theirs.fileno(), 3] if self._open(3) else [theirs.fileno()], env=environment)
@@ -63,22 +60,12 @@ class Process:
             return True
         return False
 
-    def _exactly(self, size):
-        data = b""
-        while len(data) < size:
-            part = self.socket.recv(size - len(data))
-            if not part:
-                raise RuntimeError("the worker ended")
-            data += part
-        return data
-
     def ask(self, **request):
-        text = json.dumps(request).encode()
-        self.socket.sendall(_FRAME.pack(_MAGIC, 0, len(text)) + text)
-        return json.loads(self._exactly(_FRAME.unpack(self._exactly(_FRAME.size))[2]))
+        self.peer.send(request)
+        return self.peer.receive()
 
     def end(self):
-        self.socket.close()
+        self.peer.socket.close()
         self.child.wait(_DEADLINE_S)
 
 
@@ -175,7 +162,7 @@ class CpuProcessTest(Cases, unittest.TestCase):
         answer = self.load("large", code("return a[0] * 2", "[torch.zeros(2**26 + 1) + torch.randn(1)]"))
         self.assertEqual((answer["ok"], answer["refused"]), (False, True))
 
-    def test_gives_the_signature_of_tasks_that_fit_and_of_tasks_that_do_not(self):
+    def test_returns_the_signature_of_tasks_that_fit_and_of_tasks_that_do_not(self):
         large = code("return a[0] * self.w", "[torch.randn(2**20, 2**12)]", "self.w = nn.Parameter(torch.ones(2**12))")
         answer = self.worker.ask(op="signature", key="outline", code=large)
         self.assertTrue(answer["ok"], answer)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sessions of the reference worker under the commit protocol, on a CPU and, where there is one, on a GPU.
+# Sessions of the reference worker under the commit protocol, on a CPU and, if there is one, on a
+# GPU.
 import ctypes
 import time
 import unittest

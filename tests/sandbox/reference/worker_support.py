@@ -12,7 +12,7 @@ import warnings
 import torch
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "sandbox/reference/worker"))
+sys.path[:0] = [str(ROOT / "sandbox/reference/worker"), str(ROOT / "runtime/python")]
 
 import commit  # noqa: E402
 import device as devices  # noqa: E402

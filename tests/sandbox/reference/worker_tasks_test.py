@@ -32,7 +32,7 @@ def names(made):
 
 
 class NestedTest(unittest.TestCase):
-    def test_tensors_in_lists_and_dicts_are_inputs_of_their_own(self):
+    def test_tensors_in_lists_and_dicts_are_separate_inputs(self):
         inputs = "[[torch.randn(8, 4), (torch.randint(0, 9, (8,)), 2)], {'left over': torch.randn(8, 4)}]"
         forward = "b = a[1]['left over']; return (a[0][0] + b) * a[0][1][0][:, None] * a[0][1][1]"
         made = task(forward, inputs)
@@ -166,7 +166,7 @@ class SourceTest(unittest.TestCase):
 
 
 class OutputsTest(unittest.TestCase):
-    def test_honest_orders_leave_sums_of_integers_and_booleans_alone(self):
+    def test_honest_orders_leave_sums_of_integers_and_booleans_unchanged(self):
         made = task("return a[0].sum(-1), a[0].cumsum(1), a[1].sum(0)",
                     "[torch.randint(0, 100, (16, 8)), torch.rand(16, 8) > 0.5]")
         inputs = made.draw(3)
@@ -220,7 +220,7 @@ class ManyTensorsTest(unittest.TestCase):
         x, *ws = stay.inputs[0]
         torch.testing.assert_close(stay.outputs[0][0], sum(x * w for w in ws[:-1]), rtol=1e-4, atol=1e-5)
 
-    def test_a_reference_without_spreads_leaves_them_alone(self):
+    def test_a_reference_without_spreads_leaves_them_unchanged(self):
         stay = Stay(code("return a[0] * 2", ROWS))
         self.addCleanup(stay.leave)
         for argument, infinite in ((1, True), (0, False)):

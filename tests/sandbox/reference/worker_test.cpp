@@ -9,34 +9,15 @@
 namespace warpsmith::sandbox::test {
 namespace {
 
-class ReferenceWorkerTest : public testing::Test {
+class ReferenceWorkerTest : public WorkerFixture {
  protected:
-  static void SetUpTestSuite() {
-    if (python_interpreter().empty()) return;
-    folder = std::make_unique<TemporaryFolder>();
-    auto started =
-        ReferenceWorker::start(worker_options(folder->path()), Deadline::after(seconds(120)));
-    ASSERT_TRUE(started) << started.error().message;
-    worker = std::make_unique<ReferenceWorker>(std::move(*started));
-  }
-  static void TearDownTestSuite() {
-    worker.reset();
-    folder.reset();
-  }
-  void SetUp() override { REQUIRE_TORCH(); }
-
   static std::string refusal(const std::string& code) {
     auto loaded = worker->load(task_of("t", code), Deadline::after(seconds(60)));
     if (loaded) return "accepted";
     EXPECT_EQ(loaded.error().code, ErrorCode::invalid_argument);
     return loaded.error().message;
   }
-
-  static std::unique_ptr<TemporaryFolder> folder;
-  static std::unique_ptr<ReferenceWorker> worker;
 };
-std::unique_ptr<TemporaryFolder> ReferenceWorkerTest::folder;
-std::unique_ptr<ReferenceWorker> ReferenceWorkerTest::worker;
 
 TEST_F(ReferenceWorkerTest, DescribesInputsParametersAndOutputsInOrder) {
   auto task = worker->load(task_of("t", simple_code("return x * self.weight + self.bias")),

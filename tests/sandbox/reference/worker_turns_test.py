@@ -13,6 +13,7 @@ import torch._inductor.config
 from worker_support import NO_GPU, code, device, tasks
 
 import baselines
+import leases
 import turns
 
 _PATIENCE_S = 240
@@ -53,7 +54,7 @@ class TurnsTest(unittest.TestCase):
 
     def lock_of_work(self, kind):
         """What a share of the GPU does that has waited for long."""
-        fcntl.fcntl(self.other, fcntl.F_OFD_SETLK, turns._lock_of(turns._WORK_DUE, kind))
+        fcntl.fcntl(self.other, fcntl.F_OFD_SETLK, leases._region(leases._DUE, kind))
 
     def test_work_that_has_waited_for_long_goes_first(self):
         self.lock_of_work(fcntl.F_RDLCK)
@@ -63,13 +64,13 @@ class TurnsTest(unittest.TestCase):
             looks.append(self.free())
             self.lock_of_work(fcntl.F_UNLCK)
 
-        with self.turns.of_searches(), unittest.mock.patch.object(turns.time, "sleep", look):
+        with self.turns.of_searches(), unittest.mock.patch.object(leases.time, "sleep", look):
             self.assertFalse(self.turns.trial(self.free))
         self.assertEqual(looks, [True])
 
     def test_work_that_never_comes_is_not_awaited_for_long(self):
         self.lock_of_work(fcntl.F_RDLCK)
-        with self.turns.of_searches(), unittest.mock.patch.object(turns, "_YIELD", 0.05):
+        with self.turns.of_searches(), unittest.mock.patch.object(leases, "YIELD_S", 0.05):
             self.assertFalse(self.turns.trial(self.free))
 
     def test_it_is_released_when_no_trial_follows(self):
@@ -114,7 +115,7 @@ class TurnsTest(unittest.TestCase):
     def test_a_trial_that_waits_does_not_poll(self):
         fcntl.flock(self.other, fcntl.LOCK_EX)
         ended = threading.Event()
-        with unittest.mock.patch.object(turns.fcntl, "flock", wraps=fcntl.flock) as asked, self.turns.of_searches():
+        with unittest.mock.patch.object(leases.fcntl, "flock", wraps=fcntl.flock) as asked, self.turns.of_searches():
             trial = threading.Thread(target=lambda: self.turns.trial(ended.set))
             trial.start()
             self.assertFalse(ended.wait(0.2))

@@ -11,17 +11,18 @@
 #include <fstream>
 #include <thread>
 
-#include "sandbox/jail/cgroup.hpp"
+#include "sandbox/jail/jail_limits.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
 
 using std::chrono::milliseconds;
+using test_support::TemporaryFolder;
 using testing::hang_guard;
 using testing::in_seconds;
 using testing::is_running;
-using testing::ScratchFolder;
 
 class ServiceTest : public ::testing::Test {
  protected:
@@ -29,24 +30,25 @@ class ServiceTest : public ::testing::Test {
     SandboxOptions options;
     options.cores = std::move(cores);
     options.program = testing::sandbox_program();
-    options.cache_dir = scratch_.path() + "/cache";
+    options.cache_dir = scratch_.path() / "cache";
     auto client = Client::start(options, hang_guard(), std::move(ender));
     if (!client) throw std::runtime_error(client.error().message);
     return std::move(*client);
   }
   ShellResult shell(Client& client, const std::string& command, uint32_t timeout_ms = 120'000) {
-    const auto result = client.shell({scratch_.path(), command, timeout_ms, 10'000}, hang_guard());
+    const auto result =
+        client.shell({scratch_.path(), command, timeout_ms, 10'000, 1U << 30U}, hang_guard());
     if (!result) throw std::runtime_error(result.error().message);
     return *result;
   }
   /// Waits until a command that begins with `touch started` runs.
   void await_start() const {
     const Deadline patience = hang_guard();
-    while (!std::filesystem::exists(scratch_.path() + "/started") && !patience.passed()) {
+    while (!std::filesystem::exists(scratch_.path() / "started") && !patience.passed()) {
       ::sched_yield();
     }
   }
-  ScratchFolder scratch_;
+  TemporaryFolder scratch_;
 };
 
 TEST_F(ServiceTest, ReportsAFullJail) {
@@ -74,7 +76,7 @@ TEST_F(ServiceTest, RunsCommandsOverTheWorkspace) {
   const ShellResult result = shell(client, "echo text > file; pwd; id -u; exit 3");
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_EQ(result.out, "/workspace\n65534\n");
-  std::ifstream file(scratch_.path() + "/file");
+  std::ifstream file(scratch_.path() / "file");
   std::string content;
   file >> content;
   EXPECT_EQ(content, "text");
@@ -93,10 +95,10 @@ TEST_F(ServiceTest, CutsFloodsAndEndsHangs) {
 TEST_F(ServiceTest, ACommandHasTheMemoryOfItsRequest) {
   Client client = start();
   const auto grow = [&](uint64_t bytes) {
-    ShellRequest request{scratch_.path(),
-                         "head -c 200000000 /dev/zero | tail -c 200000000 | wc -c"};
-    request.memory_bytes = bytes;
-    const auto result = client.shell(request, hang_guard());
+    const auto result =
+        client.shell({scratch_.path(), "head -c 200000000 /dev/zero | tail -c 200000000 | wc -c",
+                      10'000, 10'000, bytes},
+                     hang_guard());
     if (!result) throw std::runtime_error(result.error().message);
     return result->out;
   };
@@ -140,7 +142,7 @@ TEST_F(ServiceTest, EndsWithItsJailsIfItsClientIsKilled) {
     Client client = start();
     const pid_t service = client.pid();
     (void)!::write(pipe[1], &service, sizeof service);
-    (void)client.shell({scratch_.path(), "touch started; sleep 1000", 600'000, 1000},
+    (void)client.shell({scratch_.path(), "touch started; sleep 1000", 600'000, 1000, 1U << 30U},
                        in_seconds(600));
     ::_exit(0);
   }
@@ -164,8 +166,8 @@ TEST_F(ServiceTest, EndsDuringACallWhenItsSwitchEndsServices) {
     await_start();
     ender->end_services();
   });
-  const auto result =
-      client.shell({scratch_.path(), "touch started; sleep 1000", 600'000, 1000}, in_seconds(600));
+  const auto result = client.shell(
+      {scratch_.path(), "touch started; sleep 1000", 600'000, 1000, 1U << 30U}, in_seconds(600));
   thrower.join();
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, ErrorCode::peer_lost);
@@ -191,8 +193,8 @@ TEST_F(ServiceTest, AKilledServiceLeavesNoControlGroups) {
       await_start();
       (void)::kill(client.pid(), SIGKILL);
     });
-    const auto result =
-        client.shell({scratch_.path(), "touch started; sleep 1000", 600'000, 1000}, hang_guard());
+    const auto result = client.shell(
+        {scratch_.path(), "touch started; sleep 1000", 600'000, 1000, 1U << 30U}, hang_guard());
     striker.join();
     ASSERT_FALSE(result);
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Background jobs of a service as a process: output, bounds, rest during a measurement, the end.
+// Background jobs of a service as a process: output, bounds, the pause during a measurement, the
+// end.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -12,13 +13,14 @@
 
 #include "sandbox/service/client.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
 
 using std::chrono::milliseconds;
+using test_support::TemporaryFolder;
 using testing::hang_guard;
-using testing::ScratchFolder;
 
 class JobTest : public ::testing::Test {
  protected:
@@ -34,7 +36,7 @@ class JobTest : public ::testing::Test {
     request.action = action;
     request.id = id;
     request.most_jobs = 2;
-    request.shell = {scratch_.path(), command, 600'000, 10'000};
+    request.shell = {scratch_.path(), command, 600'000, 10'000, 1U << 30U};
     return request;
   }
   JobReport ask(Client& client, const JobRequest& request) const {
@@ -78,14 +80,14 @@ class JobTest : public ::testing::Test {
     return sleepers(seconds) == 0;
   }
 
-  ScratchFolder scratch_;
+  TemporaryFolder scratch_;
 };
 
 bool is_over(const JobReport& report) {
   return report.state == JobState::over;
 }
 
-TEST_F(JobTest, RunsBesideCommandsAndIsReadPieceByPiece) {
+TEST_F(JobTest, RunsDuringCommandsAndIsReadPieceByPiece) {
   Client client = start();
   EXPECT_EQ(
       begin(client, "echo one; until test -e go; do sleep 0.05; done; echo two; exit 3").state,
@@ -94,8 +96,8 @@ TEST_F(JobTest, RunsBesideCommandsAndIsReadPieceByPiece) {
       look_until(client, [](const JobReport& r) { return !r.result.out.empty(); });
   EXPECT_EQ(first.result.out, "one\n");
   EXPECT_EQ(first.state, JobState::running);
-  const auto beside =
-      client.shell({scratch_.path(), "touch go; echo beside", 120'000, 1000}, hang_guard());
+  const auto beside = client.shell(
+      {scratch_.path(), "touch go; echo beside", 120'000, 1000, 1U << 30U}, hang_guard());
   ASSERT_TRUE(beside);
   EXPECT_EQ(beside->out, "beside\n");
   const JobReport last = look_until(client, is_over);
@@ -104,7 +106,7 @@ TEST_F(JobTest, RunsBesideCommandsAndIsReadPieceByPiece) {
   EXPECT_EQ(ask(client, request(JobAction::look)).state, JobState::unknown);
 }
 
-TEST_F(JobTest, ThereAreOnlySoManyUntilOneIsReadToItsEnd) {
+TEST_F(JobTest, TheNumberOfJobsIsLimitedUntilOneIsReadToItsEnd) {
   Client client = start();
   begin(client, "sleep 1000", 1);
   begin(client, "true", 2);
@@ -135,7 +137,7 @@ TEST_F(JobTest, AJobThatFillsTheWorkspaceIsKilled) {
 }
 
 /// The shell, its children and what has left its session.
-TEST_F(JobTest, EveryProcessOfAJobRestsUntilItIsResumed) {
+TEST_F(JobTest, EveryProcessOfAJobIsPausedUntilItIsResumed) {
   Client client = start();
   begin(
       client,
@@ -145,7 +147,7 @@ TEST_F(JobTest, EveryProcessOfAJobRestsUntilItIsResumed) {
     uintmax_t all = 0;
     for (const char* name : {"a", "b", "c"}) {
       std::error_code none;
-      const auto size = std::filesystem::file_size(scratch_.path() + '/' + name, none);
+      const auto size = std::filesystem::file_size(scratch_.path() / name, none);
       if (none) return uintmax_t{0};
       all += size;
     }
@@ -200,12 +202,12 @@ TEST_F(JobTest, NoProcessOutlivesAKilledServiceOrAKilledClient) {
     Client other = start();
     begin(other, command);
     look_until(other, [](const JobReport& r) { return !r.result.out.empty(); });
-    std::ofstream(scratch_.path() + "/begun") << "yes";
+    std::ofstream(scratch_.path() / "begun") << "yes";
     ::pause();
     ::_exit(0);
   }
   const Deadline patience = hang_guard();
-  while (!std::filesystem::exists(scratch_.path() + "/begun") && !patience.passed()) {
+  while (!std::filesystem::exists(scratch_.path() / "begun") && !patience.passed()) {
     ::sched_yield();
   }
   EXPECT_GT(sleepers(own_seconds()), 0U);

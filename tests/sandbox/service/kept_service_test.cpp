@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "tests/sandbox/support/sandbox_fixture.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -20,7 +21,7 @@ class KeptServiceTest : public ::testing::Test {
   SandboxOptions options(uint32_t keep_s = 600) const {
     SandboxOptions wanted;
     wanted.program = testing::sandbox_program();
-    wanted.cache_dir = scratch_.path() + "/cache";
+    wanted.cache_dir = scratch_.path() / "cache";
     wanted.keep_s = keep_s;
     return wanted;
   }
@@ -50,7 +51,7 @@ class KeptServiceTest : public ::testing::Test {
   }
   void end_by_hand(pid_t pid) const { (void)::kill(pid, SIGTERM); }
 
-  testing::ScratchFolder scratch_;
+  test_support::TemporaryFolder scratch_;
 };
 
 TEST_F(KeptServiceTest, TheNextClientFindsIt) {
@@ -66,7 +67,7 @@ TEST_F(KeptServiceTest, TheNextClientFindsIt) {
   end_by_hand(first);
 }
 
-TEST_F(KeptServiceTest, AClientBesideAnotherGetsAServiceOfItsOwn) {
+TEST_F(KeptServiceTest, ASecondClientGetsItsOwnService) {
   Client one = start();
   Client two = start();
   const pid_t kept = service_of(one);
@@ -89,7 +90,7 @@ TEST_F(KeptServiceTest, EndsWithAClientThatLeavesDuringARequest) {
   auto client = Client::start(options(), hang_guard(), ender);
   ASSERT_TRUE(client) << client.error().message;
   const pid_t pid = service_of(*client);
-  const std::string mark = scratch_.path() + "/started";
+  const std::string mark = scratch_.path() / "started";
   std::thread leaves([&] {
     const Deadline patience = hang_guard();
     while (!std::filesystem::exists(mark) && !patience.passed()) std::this_thread::yield();
@@ -121,7 +122,7 @@ TEST_F(KeptServiceTest, AnEndedServiceIsReplaced) {
 TEST_F(KeptServiceTest, OtherOptionsOrVariablesMeanAnotherService) {
   const auto socket = kept_socket(options());
   SandboxOptions other = options();
-  other.numerics = Numerics::paper;
+  other.settings.numerics = Numerics::paper;
   EXPECT_NE(kept_socket(other), socket);
   ::setenv("CUDA_VISIBLE_DEVICES", "7", 1);
   EXPECT_NE(kept_socket(options()), socket);

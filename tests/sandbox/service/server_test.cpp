@@ -20,7 +20,7 @@ using testing::hang_guard;
 
 class ForkedService {
  public:
-  explicit ForkedService(const MakeWork& make_work) {
+  explicit ForkedService(const MakeBackend& make_backend) {
     auto ends = FrameSocket::pair();
     if (!ends) throw std::runtime_error(ends.error().message);
     pid_ = ::fork();
@@ -28,7 +28,7 @@ class ForkedService {
       {
         const FrameSocket ours = std::move(ends->first);
       }
-      ::_exit(served(std::move(ends->second), make_work));
+      ::_exit(served(std::move(ends->second), make_backend));
     }
     socket_.emplace(std::move(ends->first));
   }
@@ -57,25 +57,30 @@ class ForkedService {
 
  private:
   /// The child ends here and never returns into the test.
-  static int served(FrameSocket socket, const MakeWork& make_work) noexcept {
-    return serve(std::move(socket), make_work);
+  static int served(FrameSocket socket, const MakeBackend& make_backend) noexcept {
+    return serve(std::move(socket), make_backend);
   }
   pid_t pid_ = 0;
   std::optional<FrameSocket> socket_;
 };
 
-Result<ServiceWork> refused_at_once(const SandboxOptions& /*options*/) {
+Result<std::unique_ptr<Backend>> refused_at_once(const SandboxOptions& /*options*/) {
   throw cuda::DeviceError("cuMemAlloc: out of memory", 2);
 }
 
 /// Every call throws a device error.
-Result<ServiceWork> refused_later(const SandboxOptions& /*options*/) {
-  return ServiceWork{[](const EvaluateRequest&, Deadline, const Progress&) -> Judgement {
-                       throw cuda::DeviceError("cuLaunchKernel: refused", 700);
-                     },
-                     [](const Task&, Deadline, const Progress&) -> Result<TaskFacts> {
-                       throw cuda::DeviceError("cuLaunchKernel: refused", 700);
-                     }};
+class RefusedDevice : public Backend {
+ public:
+  Judgement evaluate(const EvaluateRequest& /*request*/, Deadline /*deadline*/) override {
+    throw cuda::DeviceError("cuLaunchKernel: refused", 700);
+  }
+  Result<TaskFacts> ingest(const Task& /*task*/, Deadline /*deadline*/) override {
+    throw cuda::DeviceError("cuLaunchKernel: refused", 700);
+  }
+};
+
+Result<std::unique_ptr<Backend>> refused_later(const SandboxOptions& /*options*/) {
+  return std::make_unique<RefusedDevice>();
 }
 
 TEST(ServerTest, ADeviceErrorAtTheStartIsAnsweredAndEndsTheService) {

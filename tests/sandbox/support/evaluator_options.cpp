@@ -10,15 +10,14 @@
 
 namespace warpsmith::sandbox::test {
 
-EvaluatorOptions evaluator_options() {
+SandboxOptions evaluator_options() {
   static const test_support::TemporaryFolder folder;
   std::vector<int> cores(std::thread::hardware_concurrency());
   std::iota(cores.begin(), cores.end(), 0);
-  return {.runner = WARPSMITH_TEST_RUNNER,
+  return {.program = WARPSMITH_TEST_RUNNER,
           .python = python_interpreter().string(),
-          .worker_folder = "sandbox/reference/worker",
-          .cache_folder = test_support::with_shared_baselines(folder.path()),
-          .compile_cores = std::move(cores)};
+          .cache_dir = test_support::with_shared_baselines(folder.path()),
+          .cores = std::move(cores)};
 }
 
 }  // namespace warpsmith::sandbox::test

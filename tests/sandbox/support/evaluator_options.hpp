@@ -9,6 +9,6 @@ namespace warpsmith::sandbox::test {
 
 /// The built program, pinned to no core; compilers on every core; the cache goes when the program
 /// ends.
-EvaluatorOptions evaluator_options();
+SandboxOptions evaluator_options();
 
 }  // namespace warpsmith::sandbox::test

@@ -11,7 +11,7 @@
 #include <memory>
 #include <string>
 
-#include "runtime/checksum.hpp"
+#include "runtime/bytes.hpp"
 #include "runtime/cuda/driver.hpp"
 #include "runtime/environment.hpp"
 #include "runtime/run/durable_file.hpp"
@@ -90,11 +90,11 @@ class HostJudged : public ::testing::Test {
   static void SetUpTestSuite() { open_on(std::nullopt); }
   static void open_on(std::optional<int> core) {
     if (evaluator() != nullptr || !std::filesystem::exists(python_interpreter())) return;
-    EvaluatorOptions options = evaluator_options();
+    SandboxOptions options = evaluator_options();
     options.core = core;
-    options.call_timeout = std::chrono::milliseconds{3'000};
-    // torch/extension.h alone takes 45 s of a core that other tests may share.
-    options.compile_timeout = std::chrono::seconds{60};
+    options.settings.call_timeout = std::chrono::milliseconds{3'000};
+    // Just torch/extension.h takes 45 s of a core that other tests may share.
+    options.settings.compile_timeout = std::chrono::seconds{60};
     open(std::move(options));
   }
   /// Opens the evaluator on the first GPU; `lacking` says why there is none.
@@ -103,13 +103,13 @@ class HostJudged : public ::testing::Test {
     const auto driver = cuda::Driver::load();
     lacking() = driver ? "" : driver.error().message;
     if (!driver) return;
-    EvaluatorOptions options = evaluator_options();
+    SandboxOptions options = evaluator_options();
     options.gpu = 0;
     options.core = sched_getcpu();  // both sides of a call, as in a run
-    options.call_timeout = std::chrono::milliseconds{10'000};
+    options.settings.call_timeout = std::chrono::milliseconds{10'000};
     open(std::move(options));
   }
-  static void open(EvaluatorOptions options) {
+  static void open(SandboxOptions options) {
     auto opened = Evaluator::open(std::move(options));
     ASSERT_TRUE(opened) << opened.error().message;
     evaluator() = std::make_unique<Evaluator>(std::move(*opened));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The submissions: those of contracts `device` and `host` in folders of that name, those of `cpu`
-// beside them. Each contract has honest solutions and hacks. A hack's `expect` has a line each for
-// the task, the request, and the right verdicts (`software` and `gpu` where they differ); `needs
-// gpu` if only a GPU can show it, `needs cgroups` if only cgroups can contain it.
+// next to them. Each contract has honest solutions and hacks. A hack's `expect` has a line each for
+// the task, the request, and the right verdicts (`software` and `gpu` if they differ); `needs gpu`
+// if only a GPU can show it, `needs cgroups` if only cgroups can contain it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/checksum.hpp"
+#include "runtime/bytes.hpp"
 #include "runtime/run/durable_file.hpp"
 #include "runtime/submission.hpp"
 #include "runtime/task.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sandbox/timing/bootstrap.hpp"
 #include "runtime/median.hpp"
+#include "sandbox/timing/speedup.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ TEST(BootstrapTest, TakesTheMedian) {
   EXPECT_EQ(median(std::vector<double>{4, 1, 3, 2}), 2.5);
 }
 
-TEST(BootstrapTest, GivesAPointWhereNothingVaries) {
+TEST(BootstrapTest, ReturnsAPointIfNothingVaries) {
   RandomStream random(1, "test");
   const std::vector<double> baseline(8, 2.0), candidate(8, 1.0);
   const Speedup speedup = paired_speedup(baseline, candidate, random);
@@ -34,7 +34,7 @@ TEST(BootstrapTest, CancelsASharedDrift) {
 }
 
 /// One slow call that works ahead for the others must not vanish in the median.
-TEST(BootstrapTest, CountsTheTotalWhereItIsWorse) {
+TEST(BootstrapTest, UsesTheTotalIfItIsWorse) {
   RandomStream random(1, "test");
   const std::vector<double> baseline(10, 1.0);
   std::vector<double> candidate(10, 0.1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sandbox/timing/clock_log.hpp"
+#include "sandbox/judge/clock_log.hpp"
 
 #include <gtest/gtest.h>
 

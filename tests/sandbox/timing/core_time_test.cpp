@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sandbox/timing/core_time.hpp"
 #include "sandbox/timing/call_meter.hpp"
 
 #include <gtest/gtest.h>
@@ -34,7 +33,7 @@ TEST(CoreTimeTest, OwnAccountGrows) {
   EXPECT_GE(own.read()->on_core + own.read()->waited, before->on_core + before->waited);
 }
 
-TEST(CoreTimeTest, ChargesNothingForWaitingBehindOthers) {
+TEST(CoreTimeTest, ChargesNothingForWaitingForOthers) {
   const CallAccount account{.elapsed = milliseconds{5},
                             .on_core = milliseconds{1},
                             .contestant_wait = milliseconds{3},
@@ -42,7 +41,7 @@ TEST(CoreTimeTest, ChargesNothingForWaitingBehindOthers) {
   EXPECT_DOUBLE_EQ(charged_ms(account, microseconds{10}), 0.99);
 }
 
-TEST(CallMeterTest, RunningOnAfterDoneIsAFault) {
+TEST(CallMeterTest, ContinuingAfterDoneIsAFault) {
   EXPECT_FALSE(fault_of({.elapsed = milliseconds{5}, .on_core = milliseconds{24}}));
   const auto fault = fault_of({.elapsed = milliseconds{5}, .on_core = milliseconds{26}});
   ASSERT_TRUE(fault);

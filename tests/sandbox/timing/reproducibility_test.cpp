@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sandbox/timing/reproducibility.hpp"
+#include "sandbox/timing/speedup.hpp"
 
 #include <gtest/gtest.h>
 

@@ -13,9 +13,10 @@
 namespace warpsmith::sandbox {
 namespace {
 
-std::vector<Party> parties(size_t count) {
-  const std::vector<Party> all{Party::candidate, Party::eager, Party::compiled, Party::tuned,
-                               Party::graphed};
+std::vector<Implementation> implementations(size_t count) {
+  const std::vector<Implementation> all{Implementation::candidate, Implementation::eager,
+                                        Implementation::compiled, Implementation::tuned,
+                                        Implementation::graphed};
   return {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count)};
 }
 
@@ -29,13 +30,13 @@ Drawn drawn() {
   const auto count = *rc::gen::inRange<size_t>(3, 6);
   const int blocks = cycle_of(count) * *rc::gen::inRange(1, 5);
   RandomStream random(*rc::gen::arbitrary<uint64_t>(), "schedule");
-  return {make_schedule(parties(count), blocks, random), count};
+  return {make_schedule(implementations(count), blocks, random), count};
 }
 
-RC_GTEST_PROP(ScheduleProperty, TimesEveryPartyOncePerBlock, ()) {
+RC_GTEST_PROP(ScheduleProperty, TimesEachImplementationOncePerBlock, ()) {
   const Drawn d = drawn();
   for (const Block& block : d.schedule) {
-    RC_ASSERT(std::set<Party>(block.begin(), block.end()).size() == d.count);
+    RC_ASSERT(std::set<Implementation>(block.begin(), block.end()).size() == d.count);
   }
 }
 
@@ -48,9 +49,9 @@ RC_GTEST_PROP(ScheduleProperty, FollowsEachOrderWithItsMirrorImage, ()) {
   }
 }
 
-RC_GTEST_PROP(ScheduleProperty, GivesEachPartyEachPlaceEquallyOften, ()) {
+RC_GTEST_PROP(ScheduleProperty, GivesEachImplementationEachPlaceEquallyOften, ()) {
   const Drawn d = drawn();
-  std::map<std::pair<Party, size_t>, size_t> times;
+  std::map<std::pair<Implementation, size_t>, size_t> times;
   for (const Block& block : d.schedule) {
     for (size_t place = 0; place < block.size(); ++place) ++times[{block[place], place}];
   }
@@ -58,9 +59,9 @@ RC_GTEST_PROP(ScheduleProperty, GivesEachPartyEachPlaceEquallyOften, ()) {
   for (const auto& [what, seen] : times) RC_ASSERT(seen == d.schedule.size() / d.count);
 }
 
-RC_GTEST_PROP(ScheduleProperty, PutsEachPartyAfterEachOtherEquallyOften, ()) {
+RC_GTEST_PROP(ScheduleProperty, PutsEachImplementationAfterEachOtherEquallyOften, ()) {
   const Drawn d = drawn();
-  std::map<std::pair<Party, Party>, size_t> times;
+  std::map<std::pair<Implementation, Implementation>, size_t> times;
   for (const Block& block : d.schedule) {
     for (size_t place = 1; place < block.size(); ++place) ++times[{block[place - 1], block[place]}];
   }
@@ -68,10 +69,10 @@ RC_GTEST_PROP(ScheduleProperty, PutsEachPartyAfterEachOtherEquallyOften, ()) {
   for (const auto& [what, seen] : times) RC_ASSERT(seen == d.schedule.size() / d.count);
 }
 
-TEST(ScheduleTest, UsesAllSixOrdersOfThreeParties) {
+TEST(ScheduleTest, UsesAllSixOrdersOfThreeImplementations) {
   RandomStream random(7, "schedule");
   std::map<Block, int> times;
-  for (const Block& block : make_schedule(parties(3), 24, random)) ++times[block];
+  for (const Block& block : make_schedule(implementations(3), 24, random)) ++times[block];
   EXPECT_EQ(times.size(), 6U);
   for (const auto& [block, count] : times) EXPECT_EQ(count, 4);
 }
@@ -79,7 +80,8 @@ TEST(ScheduleTest, UsesAllSixOrdersOfThreeParties) {
 TEST(ScheduleTest, IsUnpredictable) {
   for (const size_t count : {3U, 4U, 5U}) {
     RandomStream one(7, "schedule"), other(8, "schedule");
-    EXPECT_NE(make_schedule(parties(count), 24, one), make_schedule(parties(count), 24, other));
+    EXPECT_NE(make_schedule(implementations(count), 24, one),
+              make_schedule(implementations(count), 24, other));
   }
 }
 

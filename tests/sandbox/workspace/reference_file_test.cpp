@@ -54,7 +54,7 @@ class ReferenceFileTest : public testing::Test {
       add(file.stem().string(), *code);
     }
   }
-  /// What run_reference.py says; empty if all is well.
+  /// The complaints of run_reference.py; empty if there are none.
   std::string complaints() {
     ChildSpec spec;
     spec.argv = {python_interpreter().string(), "tests/sandbox/workspace/run_reference.py"};

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs an agent's reference.py beside the task that it was made of: run_reference.py FOLDER…
+"""Runs an agent's reference.py and the task that it was made from: run_reference.py FOLDER…
 
 A folder holds task.py and reference.py. Both run on the device meta, which takes no memory. They must make equal
 models and equal shapes, from equal arguments of the constructor. Prints a line for each folder that fails.

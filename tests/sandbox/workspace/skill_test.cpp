@@ -54,7 +54,7 @@ class SkillTest : public testing::Test {
     return child ? child->wait(Deadline::after(std::chrono::seconds{50})) : ChildExit{};
   }
 
-  TemporaryFolder folder_{std::filesystem::temp_directory_path()};  // allows execution
+  test_support::TemporaryFolder folder_;
 };
 
 TEST_F(SkillTest, ExampleCompilesAndIsRight) {

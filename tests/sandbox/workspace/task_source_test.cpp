@@ -29,7 +29,7 @@ TEST(TaskSourceTest, ChangesOfNeededNamesAreParts) {
   }
 }
 
-TEST(TaskSourceTest, OtherNamesAreNoParts) {
+TEST(TaskSourceTest, OtherNamesAreNotParts) {
   for (const char* line :
        {"OTHER = EPS", "OTHER.append(1)", "def other(): return EPS", "# EPS", "\"\"\"EPS\"\"\"",
         "if __name__ == '__main__': print(EPS)", "print(get_inputs())", "OTHER = (\nEPS,\n)"}) {

@@ -7,6 +7,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "sandbox/contract/contract.hpp"
+
 namespace warpsmith::sandbox {
 namespace {
 

@@ -6,9 +6,9 @@
 #include <fstream>
 
 #include "runtime/random_stream.hpp"
-#include "sandbox/contract/registry.hpp"
+#include "sandbox/contract/contract.hpp"
 #include "sandbox/workspace/tool_schemas.hpp"
-#include "sandbox/workspace/verdict_text.hpp"
+#include "sandbox/workspace/tool_text.hpp"
 #include "tests/sandbox/workspace/workspace_fixture.hpp"
 
 namespace warpsmith::sandbox {
@@ -136,7 +136,7 @@ TEST_F(ToolBoxTest, ExplodingPatternsAreStopped) {
   EXPECT_THAT(run("grep", {{"pattern", "(a+)+$"}}), HasSubstr("too many steps"));
 }
 
-/// No line alone exceeds the limit on steps.
+/// No single line exceeds the limit on steps.
 TEST_F(ToolBoxTest, SlowSearchesMeetADeadline) {
   std::string text;
   for (int i = 0; i < 10'000; ++i) text += "aaaaaaaaaaaaaaa!\n";
@@ -176,7 +176,7 @@ TEST_F(ToolBoxTest, ContractDeviceLeavesMissingFilesToTheJudge) {
   EXPECT_THAT(run("submit"), StartsWith("error: "));
 }
 
-TEST_F(ToolBoxTest, SolutionIsFrozenAsItStands) {
+TEST_F(ToolBoxTest, SolutionIsFrozenAsItIs) {
   write_kernel();
   run("write", {{"path", "solution/parts/a.h"}, {"content", "//"}});
   verdict_.outcome = VerdictClass::passed;
@@ -293,7 +293,7 @@ TEST_F(ToolBoxTest, MistakesWithJobsAreTextsForTheAgent) {
   EXPECT_EQ(run("bash", sleeps), "infrastructure: background job: gone");
 }
 
-TEST_F(ToolBoxTest, JobsRestWhileASubmissionIsJudged) {
+TEST_F(ToolBoxTest, JobsArePausedWhileASubmissionIsJudged) {
   run("bash", sleeps);
   write_kernel();
   run("verify");
@@ -305,7 +305,7 @@ TEST_F(ToolBoxTest, JobsRestWhileASubmissionIsJudged) {
   EXPECT_EQ(services_.actions(), (std::vector<JobAction>{start, pause, resume, pause, forget}));
 }
 
-TEST_F(ToolBoxTest, WithoutJobsTheServiceHearsNothingOfThem) {
+TEST_F(ToolBoxTest, WithoutJobsTheServiceIsNotAsked) {
   write_kernel();
   run("verify");
   run("bash", {{"command", "true"}, {"run_in_background", "false"}});
@@ -324,7 +324,7 @@ TEST_F(ToolBoxTest, AJobOfAnEarlierWorkspaceIsGoneAndItsNumberStaysTaken) {
   EXPECT_THAT(run("kill_bash", {{"id", "2"}}), StartsWith("job 2 is gone"));
 }
 
-TEST_F(ToolBoxTest, BashHasJobsOnlyBesideTheirTools) {
+TEST_F(ToolBoxTest, BashHasJobsOnlyIfTheirToolsAreOffered) {
   const std::vector<std::string> plain{"bash"};
   const std::vector<std::string> jobs{"bash", "bash_output", "kill_bash"};
   EXPECT_EQ(tools_named(plain)->at(0).parameters.size(), 1U);

@@ -12,8 +12,10 @@ from unittest import mock
 
 from support import WORKER, Case, command, needs_namespaces
 
+import shared  # noqa: F401  finds frames
+from frames import Peer
+
 NODE = f"'{sys.executable}' -B '{WORKER}/main.py' worker"
-_MAGIC, _HEADER = 0x314D5246, struct.Struct("<IIQ")
 
 
 class Server:
@@ -22,9 +24,9 @@ class Server:
     def __init__(self):
         ours, theirs = socket.socketpair()
         theirs.setblocking(False)  # as the engine leaves it
-        self.socket = socket.socket(fileno=os.dup(ours.fileno()))
-        ours.close()
-        self.socket.settimeout(300)
+        self.peer = Peer(ours.detach())
+        self.peer.socket.settimeout(300)
+        self.send, self.receive = self.peer.send, self.peer.receive
         code = f"import os; os.dup2({theirs.fileno()}, 3); os.set_inheritable(3, True); import sys; " \
                f"os.execv(sys.executable, [sys.executable, '-B', {str(WORKER / 'serve.py')!r}])"
         threads = {name: text for name, text in os.environ.items() if name != "OMP_NUM_THREADS"}
@@ -32,16 +34,8 @@ class Server:
                                         stderr=subprocess.PIPE, text=True, env=threads)
         theirs.close()
 
-    def send(self, value, magic=_MAGIC):
-        data = json.dumps(value).encode()
-        self.socket.sendall(_HEADER.pack(magic, 0, len(data)) + data)
-
-    def receive(self):
-        length = _HEADER.unpack(self.socket.recv(_HEADER.size, socket.MSG_WAITALL))[2]
-        return json.loads(self.socket.recv(length, socket.MSG_WAITALL))
-
     def end(self):
-        self.socket.close()
+        self.peer.socket.close()
         return self.process.communicate(timeout=240)[1]
 
 
@@ -171,7 +165,7 @@ class ServeTest(Case):
 
     def test_a_frame_of_another_form_ends_it_with_a_message(self):
         server = self.server()
-        server.send(self.settings(), magic=7)
+        server.peer.socket.sendall(struct.pack("<IIQ", 7, 0, 0))
         self.assertIn("magic 0x7", server.process.communicate(timeout=240)[1])
 
 

@@ -11,6 +11,7 @@ import support  # noqa: F401  finds the worker
 
 import child
 import turns
+import leases
 from reasons import Rejected
 from turns import Busy, Turns
 
@@ -87,7 +88,7 @@ class TurnsTest(Case):
         for step in ("eager", "time"):
             busy.try_begin("time")
             self.assertFalse(due.try_begin(step))
-            with mock.patch.object(turns, "CLAIM_S", 0.0):
+            with mock.patch.object(leases, "PATIENCE_S", 0.0):
                 self.assertFalse(due.try_begin(step))
             busy.end()
             self.assertFalse(late.try_begin("time"))
@@ -100,7 +101,7 @@ class TurnsTest(Case):
     def test_a_wait_that_ended_claims_nothing(self):
         busy, due = self.turns(), self.turns()
         busy.try_begin("time")
-        with mock.patch.object(turns, "CLAIM_S", 0.0):
+        with mock.patch.object(leases, "PATIENCE_S", 0.0):
             due.try_begin("eager")
         due.end()
         busy.end()
@@ -109,7 +110,7 @@ class TurnsTest(Case):
     def test_a_measurement_that_is_first_claims_nothing(self):
         works, first, late = self.turns(), self.turns(), self.turns()
         works.try_begin("eager")
-        with mock.patch.object(turns, "CLAIM_S", 0.0):
+        with mock.patch.object(leases, "PATIENCE_S", 0.0):
             self.assertFalse(first.try_begin("time") or first.try_begin("time"))
         self.assertFalse(first.claims)
         works.end()

@@ -141,7 +141,7 @@ TEST_F(CpuEngineTest, TemperatureIsPartOfTheLogProb) {
   EXPECT_LT(worst_gap(model_, request.new_tokens, run(*engine).at(1), 0.6), 2e-5);
 }
 
-TEST_F(CpuEngineTest, OtherSequencesInTheBatchChangeNoBit) {
+TEST_F(CpuEngineTest, OtherSequencesInTheBatchDoNotChangeTheResult) {
   const auto alone = make_engine(model_);
   ASSERT_TRUE(alone->submit(request_for(3, random_tokens(21, 1), 50)));
   const Stream expected = run(*alone).at(3);
@@ -208,7 +208,7 @@ TEST_F(CpuEngineTest, OneStepAdvancesAtMostMaxBatch) {
   for (const SessionId id : {1, 2, 3, 4, 5}) EXPECT_EQ(streams[id].tokens.size(), 6U);
 }
 
-TEST_F(CpuEngineTest, TinyCacheGivesTheSameTokens) {
+TEST_F(CpuEngineTest, TinyCacheYieldsTheSameTokens) {
   const auto roomy = make_engine(model_);
   const auto tight =
       make_engine(model_, {.max_session_tokens = 96, .cache_tokens = 160, .step_rows = 16});

@@ -58,7 +58,7 @@ TEST_F(SamplerTest, TopPKeepsTheSmallestSetThatReachesIt) {
   EXPECT_GT(histogram({.top_p = two + 0.01}, 1'000)[3], 0);
 }
 
-TEST_F(SamplerTest, SecondLogProbIsOfTheDistributionSampledFrom) {
+TEST_F(SamplerTest, SampledLogProbIsThatOfTheTruncatedDistribution) {
   const auto kept_two = sample_token(logits_, {.top_k = 2}, 0.9);
   EXPECT_EQ(kept_two.token, 4);
   EXPECT_NEAR(kept_two.sampled_log_prob, std::log(0.5), 1e-6);

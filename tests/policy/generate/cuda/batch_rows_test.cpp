@@ -44,7 +44,7 @@ TEST(BatchRowsTest, BlocksThatARowDoesNotReachAreLeftOut) {
   EXPECT_THAT(pack_rows(rows).blocks, ElementsAre(1));
 }
 
-TEST(BatchRowsTest, SequencesAtTheSamePositionStayApart) {
+TEST(BatchRowsTest, SequencesAtTheSamePositionStaySeparate) {
   const std::vector<BlockId> one{1}, two{2};
   const std::vector<DecodeRow> rows{{.position = 4, .blocks = one, .sample = &warm},
                                     {.position = 5, .blocks = two, .sample = &warm}};

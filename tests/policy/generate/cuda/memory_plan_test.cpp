@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "policy/generate/cuda/memory_limit.hpp"
 #include "tests/support/model_shapes.hpp"
 
 namespace warpsmith::policy::cuda {
@@ -34,12 +33,12 @@ TEST(MemoryPlanTest, CountsWeightsAndCacheInTheElementsOfThePrecision) {
   EXPECT_EQ(fp32.cache, 2 * bf16.cache);
 }
 
-TEST(MemoryPlanTest, AcceptsAGpuThatHoldsAllParts) {
+TEST(MemoryPlanTest, AcceptsAGpuWithRoomForAllParts) {
   const MemoryPlan plan = plan_memory(model(), engine, Precision::bf16);
   EXPECT_TRUE(check_memory(plan, engine, 79 * gib));
 }
 
-TEST(MemoryPlanTest, NamesALargestCacheThatFits) {
+TEST(MemoryPlanTest, NamesTheLargestCacheThatFits) {
   const MemoryPlan plan = plan_memory(model(), engine, Precision::bf16);
   const auto refused = check_memory(plan, engine, 20 * gib);
   ASSERT_FALSE(refused);
@@ -53,25 +52,25 @@ TEST(MemoryPlanTest, NamesALargestCacheThatFits) {
   EXPECT_FALSE(check_memory(plan_memory(model(), lower, Precision::bf16), lower, 20 * gib));
 }
 
-TEST(MemoryPlanTest, SaysThatTheModelIsTooLarge) {
+TEST(MemoryPlanTest, ReportsAModelThatIsTooLarge) {
   const MemoryPlan plan = plan_memory(model(), engine, Precision::bf16);
   const auto refused = check_memory(plan, engine, 3 * gib);
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message, HasSubstr("the weights alone do not fit"));
 }
 
-TEST(MemoryPlanTest, NamesOtherNumbersWhenNoCacheWouldFit) {
+TEST(MemoryPlanTest, NamesOtherSettingsWhenNoCacheWouldFit) {
   const MemoryPlan plan = plan_memory(model(), engine, Precision::bf16);
   const auto refused = check_memory(plan, engine, 46 * gib / 10);
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message, HasSubstr("step_rows (4096)"));
 }
 
-TEST(MemoryLimitTest, ReadsWeightsOnceAndEveryCacheOnce) {
+TEST(DecodeRooflineTest, ReadsWeightsOnceAndEveryCacheOnce) {
   const double weights = 2.0 * static_cast<double>(model().parameter_count());
   const double cache = 640.0 * 28 * 2 * 1024 * 2;
-  EXPECT_NEAR(memory_limit(model(), 1, 640, 3e12), 3e12 / (weights + cache), 1e-6);
-  EXPECT_NEAR(memory_limit(model(), 64, 640, 3e12), 64 * 3e12 / (weights + 64 * cache), 1e-6);
+  EXPECT_NEAR(decode_roofline(model(), 1, 640, 3e12), 3e12 / (weights + cache), 1e-6);
+  EXPECT_NEAR(decode_roofline(model(), 64, 640, 3e12), 64 * 3e12 / (weights + 64 * cache), 1e-6);
 }
 
 }  // namespace

@@ -12,7 +12,6 @@
 #include <atomic>
 #include <thread>
 
-#include "policy/learn/ranks/host_collective.hpp"
 #include "runtime/clock.hpp"
 
 namespace warpsmith::policy {
@@ -76,7 +75,7 @@ TEST(ThreadedGroupTest, RankThatFailsReleasesTheOthersAndIsNamed) {
 
 TEST(ThreadedGroupTest, RankThatIsLateIsNamedAtTheDeadline) {
   std::string why, expected;
-  // Rank 0 is late too where the machine stands still; then with more time.
+  // If the machine stalls, rank 0 is late too; then tries again with more time.
   for (const milliseconds timeout :
        {milliseconds{100}, milliseconds{1'000}, milliseconds{10'000}}) {
     const auto group = group_of(2, timeout);
@@ -90,7 +89,7 @@ TEST(ThreadedGroupTest, RankThatIsLateIsNamedAtTheDeadline) {
   EXPECT_THAT(why, HasSubstr(expected));
 }
 
-TEST(ThreadedGroupTest, RankThatLeavesACollectiveOutEndsTheOthersWait) {
+TEST(ThreadedGroupTest, RankThatSkipsACollectiveEndsTheWaitOfTheOthers) {
   const auto group = group_of(2, milliseconds{100});
   const std::string why = failure_of(*group, [](size_t rank, Collective& collective) {
     if (rank == 1) return;

@@ -40,7 +40,7 @@ TurnFacts turn(const std::string& name, bool edits = false, std::optional<double
   return {{{{name, {}}, edits}}, false, verdict};
 }
 
-TEST(RejectionTest, MatchesTheRulesWrittenOutASecondTime) {
+TEST(RejectionTest, MatchesASecondImplementationOfTheRules) {
   const json cases = json::parse(std::ifstream("tests/golden/rejection/golden.json"));
   std::set<std::string> seen;
   for (const json& one : cases) {
@@ -54,22 +54,23 @@ TEST(RejectionTest, MatchesTheRulesWrittenOutASecondTime) {
       seen.insert(result);
     }
   }
-  EXPECT_EQ(seen.size(), rejection_count + 1) << "every reason occurs, and a kept trajectory";
+  EXPECT_EQ(seen.size(), enum_names<Rejection>.size() + 1)
+      << "every reason occurs, and a kept trajectory";
 }
 
-TEST(RejectionTest, ACallIsRedundantUntilAnEditComesBetween) {
+TEST(RejectionTest, ARepeatedCallIsRedundantUnlessAnEditIsBetween) {
   EXPECT_TRUE(repeats_a_call({turn("verify"), turn("verify")}));
   EXPECT_FALSE(repeats_a_call({turn("verify"), turn("edit", true), turn("verify")}));
   EXPECT_TRUE(repeats_a_call({turn("write", true), turn("verify"), turn("write", true)}))
       << "the first write is not between the two";
 }
 
-TEST(RejectionTest, AStallEndsWithABetterVerdictOnly) {
+TEST(RejectionTest, OnlyABetterVerdictEndsAStall) {
   EXPECT_EQ(longest_stall({turn("a", false, 1.0), turn("b"), turn("c", false, 1.0), turn("d")}), 3);
   EXPECT_EQ(longest_stall({turn("a"), turn("b", false, 0.0), turn("c", false, 1.0)}), 1);
 }
 
-TEST(RejectionTest, OfOneTaskTheHighestRewardsStay) {
+TEST(RejectionTest, TheHighestRewardsOfEachTaskAreKept) {
   std::vector<TrajectoryFacts> facts;
   for (const double reward : {1.0, 3.0, 2.0, 3.0})
     facts.push_back({"t", reward, 10, {turn("submit")}});

@@ -87,11 +87,11 @@ TEST(SftTest, ImpossibleConversationsAreRefused) {
 
 TEST(SftPlanTest, EveryEpochTrainsEachConversationOnceAndHeldOutOnesNever) {
   const std::vector<int64_t> sizes{5, 9, 100, 3, 3, 3, 8, 7, 30, 2};
-  const SftPlan plan =
-      plan_sft(sizes, {.seed = 4, .epochs = 3, .batch_tokens = 20, .held_out_share = 0.2});
+  const BatchPlan plan =
+      plan_batches(sizes, {.seed = 4, .epochs = 3, .batch_tokens = 20, .held_out_share = 0.2});
   EXPECT_EQ(plan.held_out.size(), 2U);
   std::vector<int> uses(sizes.size(), 0);
-  for (const SftBatch& batch : plan.batches) {
+  for (const BatchIndices& batch : plan.batches) {
     int64_t tokens = 0;
     for (const size_t i : batch) {
       ++uses[i];
@@ -107,11 +107,11 @@ TEST(SftPlanTest, EveryEpochTrainsEachConversationOnceAndHeldOutOnesNever) {
 
 TEST(SftPlanTest, EpochsDifferInOrderAndSeedsInSplit) {
   const std::vector<int64_t> sizes(50, 10);
-  const SftPlan a = plan_sft(sizes, {.seed = 1, .epochs = 2, .batch_tokens = 500});
+  const BatchPlan a = plan_batches(sizes, {.seed = 1, .epochs = 2, .batch_tokens = 500});
   ASSERT_EQ(a.batches.size(), 2U);
   EXPECT_NE(a.batches[0], a.batches[1]);
-  const SftPlan b = plan_sft(sizes, {.seed = 1, .held_out_share = 0.2});
-  const SftPlan c = plan_sft(sizes, {.seed = 2, .held_out_share = 0.2});
+  const BatchPlan b = plan_batches(sizes, {.seed = 1, .held_out_share = 0.2});
+  const BatchPlan c = plan_batches(sizes, {.seed = 2, .held_out_share = 0.2});
   EXPECT_NE(b.held_out, c.held_out);
 }
 

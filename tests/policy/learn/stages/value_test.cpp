@@ -63,7 +63,7 @@ TEST(ValueStageTest, ExplainsTheRewardsOfHeldOutTrajectories) {
   EXPECT_EQ(last.step, last.steps);
 }
 
-TEST(ValueStageTest, ASharedTrunkStaysThePolicys) {
+TEST(ValueStageTest, ASharedTrunkStaysUnchanged) {
   ValueStage learning = value_stage(CriticKind::shared);
   const test_support::TemporaryFolder folder;
   while (!learning.done()) learning.step();
@@ -95,7 +95,7 @@ TEST(ValueStageTest, ReadsHowUnlikelyEarlierTokensWere) {
   EXPECT_GT(best_on_surprising(true), 0.2) << "only the second token can: 0.5 at most";
 }
 
-TEST(ValueStageTest, EndsOnceTheExplainedVarianceNoLongerRises) {
+TEST(ValueStageTest, EndsWhenTheExplainedVarianceStopsRising) {
   ValueConfig c = value_config();
   c.patience = 3;
   c.learning_rate = 1e-30;  // too little to change an error
@@ -161,7 +161,7 @@ class CriticFolderTest : public ::testing::Test {
   test_support::TemporaryFolder folder_;
 };
 
-TEST_F(CriticFolderTest, ATrainerStartsFromIt) {
+TEST_F(CriticFolderTest, ATrainerStartsFromACriticFolder) {
   make(CriticKind::separate);
   auto critic = read_critic(folder_.path(), tiny_config(), {.kind = CriticKind::separate});
   ASSERT_TRUE(critic) << critic.error().message;

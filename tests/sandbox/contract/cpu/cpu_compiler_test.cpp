@@ -10,14 +10,14 @@
 #include <filesystem>
 #include <fstream>
 
-#include "sandbox/compile/prelude.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
 
+using test_support::TemporaryFolder;
 using testing::in_seconds;
-using testing::ScratchFolder;
 
 const std::string head =
     "extern \"C\" void solve(const void* const* in, void* const* out, const long* dims) ";
@@ -26,13 +26,13 @@ class CpuCompilerTest : public ::testing::Test {
  protected:
   /// All cases share the precompiled header, which takes two seconds.
   void SetUp() override {
-    static const ScratchFolder shared;
-    std::filesystem::create_directory_symlink(shared.path(), folder_.path() + "/cache-prelude");
+    static const TemporaryFolder shared;
+    std::filesystem::create_directory_symlink(shared.path(), folder_.path() / "compiled-prelude");
   }
   Compiled compile(const std::string& source) {
     if (!compiler_) {
-      CompilerOptions options;
-      options.cache_dir = folder_.path() + "/cache";
+      SandboxOptions options;
+      options.cache_dir = folder_.path();
       auto made = CpuCompiler::create(options);
       if (!made) throw std::runtime_error(made.error().message);
       compiler_.emplace(std::move(*made));
@@ -41,7 +41,7 @@ class CpuCompilerTest : public ::testing::Test {
     if (!compiled) throw std::runtime_error(compiled.error().message);
     return *compiled;
   }
-  ScratchFolder folder_;
+  TemporaryFolder folder_;
   std::optional<CpuCompiler> compiler_;
 };
 
@@ -107,7 +107,7 @@ TEST_F(CpuCompilerTest, AcceptsStaticObjectsWithDestructors) {
 }
 
 TEST_F(CpuCompilerTest, SourcesCannotReadTheHost) {
-  const std::string secret = folder_.path() + "/secret.h";
+  const std::string secret = folder_.path() / "secret.h";
   std::ofstream(secret) << "secret_word\n";
   const Compiled include = compile("#include \"" + secret + "\"\n" + head + "{}");
   EXPECT_EQ(include.failure, VerdictClass::compile_error);
@@ -127,10 +127,10 @@ TEST_F(CpuCompilerTest, BoundsSourceSizeTimeAndMemory) {
 }
 
 TEST_F(CpuCompilerTest, CutsTheCompilersMessages) {
-  CompilerOptions options;
-  options.cache_dir = folder_.path() + "/cache";
-  options.message_bytes = 40;
-  options.source_bytes = 200;
+  SandboxOptions options;
+  options.cache_dir = folder_.path();
+  options.settings.message_bytes = 40;
+  options.settings.source_bytes = 200;
   auto compiler = CpuCompiler::create(options);
   ASSERT_TRUE(compiler);
   const auto cut = compiler->compile({{"kernel.cpp", head + "{ return 1 }"}}, in_seconds(60));
@@ -143,9 +143,9 @@ TEST_F(CpuCompilerTest, CutsTheCompilersMessages) {
 }
 
 TEST_F(CpuCompilerTest, StopsEndlessTemplates) {
-  CompilerOptions options;
-  options.cache_dir = folder_.path() + "/cache";
-  options.timeout = std::chrono::milliseconds{1500};
+  SandboxOptions options;
+  options.cache_dir = folder_.path();
+  options.settings.compile_timeout = std::chrono::milliseconds{1500};
   auto compiler = CpuCompiler::create(options);
   ASSERT_TRUE(compiler);
   const std::string endless =
@@ -203,23 +203,23 @@ ino_t only_file_of(const std::filesystem::path& folder) {
 
 TEST_F(PreludeTest, APrecompiledHeaderIsMadeOnceAndShared) {
   ASSERT_FALSE(compile(vector_source).failure);
-  const ino_t made = only_file_of(folder_.path() + "/cache-prelude");
+  const ino_t made = only_file_of(folder_.path() / "compiled-prelude");
   EXPECT_NE(made, 0U);
   compiler_.reset();
   ASSERT_FALSE(compile(vector_source + "\n").failure);
-  EXPECT_EQ(only_file_of(folder_.path() + "/cache-prelude"), made);
+  EXPECT_EQ(only_file_of(folder_.path() / "compiled-prelude"), made);
 }
 
-TEST_F(PreludeTest, AMissingPrecompiledHeaderIsMadeAnew) {
+TEST_F(PreludeTest, AMissingPrecompiledHeaderIsMadeAgain) {
   ASSERT_FALSE(compile(vector_source).failure);
-  const std::filesystem::path folder = folder_.path() + "/cache-prelude";
+  const std::filesystem::path folder = folder_.path() / "compiled-prelude";
   std::filesystem::remove_all(folder);
   ASSERT_FALSE(compile(vector_source + "\n").failure);
   EXPECT_NE(only_file_of(folder), 0U);
 }
 
 TEST_F(PreludeTest, OnlyOldPrecompiledHeadersOfOthersAreRemoved) {
-  const std::filesystem::path folder = folder_.path() + "/cache-prelude";
+  const std::filesystem::path folder = folder_.path() / "compiled-prelude";
   std::filesystem::create_directories(folder);
   std::ofstream{folder / "young.gch"} << "x";
   std::ofstream{folder / "old.gch"} << "x";
@@ -236,7 +236,7 @@ TEST(WantsPreludeTest, IsTrueForSourcesThatIncludeLibraryHeaders) {
   EXPECT_TRUE(wants_prelude({{"kernel.cpp", "#include <cstdint>\n#include <cmath>\n"}}));
 }
 
-TEST_F(CpuCompilerTest, OurHeaderCompilesBesideTheLibrarys) {
+TEST_F(CpuCompilerTest, OurHeaderCompilesTogetherWithTheLibrarys) {
   EXPECT_FALSE(compile("#include \"warpsmith.h\"\n#include <cmath>\n#include <cstring>\n" + head +
                        "{ *(float*)out[0] = std::exp(1.0f) + expf(1) + INFINITY; }")
                    .failure);

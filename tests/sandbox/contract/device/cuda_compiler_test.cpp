@@ -13,9 +13,9 @@
 #include <optional>
 
 #include "runtime/environment.hpp"
-#include "sandbox/bench/timing_kernels.hpp"
+#include "sandbox/bench/timing_agreement.hpp"
 #include "sandbox/compile/cubin.hpp"
-#include "sandbox/compile/nvrtc_library.hpp"
+#include "sandbox/compile/nvrtc.hpp"
 #include "sandbox/contract/device/device_candidate.hpp"
 #include "tests/support/mutate.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -32,10 +32,9 @@ class CudaCompilerTest : public testing::Test {
   void SetUp() override {
     auto toolchain = find_cuda_toolchain(built_with_toolkit(), python_interpreter());
     if (!toolchain) GTEST_SKIP() << toolchain.error().message;
-    options.program = WARPSMITH_SANDBOX_PROGRAM;
+    options.sandbox.program = WARPSMITH_SANDBOX_PROGRAM;
     options.toolchain = *toolchain;
-    options.cache_dir = folder.path() / "cubins";
-    options.timeout = seconds{20};
+    options.sandbox.cache_dir = folder.path();
     auto opened = CudaCompiler::open(options, Deadline::after(seconds{150}));
     ASSERT_TRUE(opened.has_value()) << opened.error().message;
     compiler.emplace(std::move(*opened));
@@ -94,15 +93,15 @@ TEST_F(CudaCompilerTest, SharedHeadersArePrecompiled) {
   if (!addresses_can_be_kept()) GTEST_SKIP() << "the kernel places memory at random here";
   const Deadline deadline = Deadline::after(seconds{150});
   int number = 0;
-  while (precompiled_in(options.cache_dir).empty() && !deadline.passed()) {
+  while (precompiled_in(options.sandbox.compiled_folder()).empty() && !deadline.passed()) {
     ASSERT_FALSE(compile(with_headers(++number)).failure);
   }
   EXPECT_GE(number, 2) << "a header is precompiled at its second use";
-  ASSERT_EQ(precompiled_in(options.cache_dir).size(), 1U);
+  ASSERT_EQ(precompiled_in(options.sandbox.compiled_folder()).size(), 1U);
   const Compiled quicker = compile(with_headers(++number));
   ASSERT_FALSE(quicker.failure) << quicker.text;
   EXPECT_TRUE(read_cubin(quicker.artefact)->kernels.contains("k"));
-  EXPECT_EQ(precompiled_in(options.cache_dir).size(), 1U)
+  EXPECT_EQ(precompiled_in(options.sandbox.compiled_folder()).size(), 1U)
       << "a header that did not fit would be removed";
 }
 
@@ -116,12 +115,12 @@ TEST_F(CudaCompilerTest, IncludesThatDoNotCountUseNoPrecompiledHeader) {
   if (!addresses_can_be_kept()) GTEST_SKIP() << "the kernel places memory at random here";
   const Deadline deadline = Deadline::after(seconds{150});
   int number = 0;
-  while (precompiled_in(options.cache_dir).empty() && !deadline.passed()) {
+  while (precompiled_in(options.sandbox.compiled_folder()).empty() && !deadline.passed()) {
     ASSERT_FALSE(compile(with_headers(++number)).failure);
   }
   for (const std::string& between : {std::string("// \\\n"), std::string("//\0\n", 4)}) {
     for (int i = 0; i < 3; ++i) (void)compile(with_one_header(++number, between));
-    EXPECT_EQ(precompiled_in(options.cache_dir).size(), 1U) << between;
+    EXPECT_EQ(precompiled_in(options.sandbox.compiled_folder()).size(), 1U) << between;
   }
 }
 
@@ -129,14 +128,14 @@ TEST_F(CudaCompilerTest, ADamagedPrecompiledHeaderCostsOnlyTheTime) {
   if (!addresses_can_be_kept()) GTEST_SKIP() << "this kernel always randomises addresses";
   const Deadline deadline = Deadline::after(seconds{150});
   int number = 0;
-  while (precompiled_in(options.cache_dir).empty() && !deadline.passed()) {
+  while (precompiled_in(options.sandbox.compiled_folder()).empty() && !deadline.passed()) {
     ASSERT_FALSE(compile(with_headers(++number)).failure);
   }
-  const auto file = precompiled_in(options.cache_dir).at(0);
+  const auto file = precompiled_in(options.sandbox.compiled_folder()).at(0);
   std::filesystem::resize_file(file, std::filesystem::file_size(file) / 2);
   const Compiled compiled = compile(with_headers(++number));
   EXPECT_FALSE(compiled.failure) << compiled.text;
-  EXPECT_TRUE(precompiled_in(options.cache_dir).empty());
+  EXPECT_TRUE(precompiled_in(options.sandbox.compiled_folder()).empty());
 }
 
 TEST(CudaToolchainTest, AnUpdatedToolkitHasANewIdentity) {
@@ -158,7 +157,7 @@ TEST_F(CudaCompilerTest, ReadsTheKernelsOfItsCubin) {
   ASSERT_EQ(facts->kernels.size(), 2U);
   const KernelFacts& scale = facts->kernels.at("scale");
   EXPECT_EQ(scale.max_threads, 128U);
-  EXPECT_EQ(scale.shared_bytes, 1024U) << "the tile alone";
+  EXPECT_EQ(scale.shared_bytes, 1024U) << "only the tile";
   EXPECT_EQ(facts->kernels.at("other").shared_bytes, 0U);
   EXPECT_GT(scale.registers, 3U);
   ASSERT_EQ(scale.parameters.size(), 5U);
@@ -174,7 +173,7 @@ TEST_F(CudaCompilerTest, RepeatedSourceIsNotCompiledAgain) {
   EXPECT_FALSE(again.artefact.empty());
 }
 
-/// NVRTC opens its own parts by name, and the loader searches the toolkit's folder alone.
+/// NVRTC opens its own parts by name, and the loader searches only the toolkit's folder.
 void open_parts_of_nvrtc(const std::string& folder) {
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().filename();
@@ -182,7 +181,7 @@ void open_parts_of_nvrtc(const std::string& folder) {
   }
 }
 
-TEST_F(CudaCompilerTest, TellsItsOwnFailuresFromTheSources) {
+TEST_F(CudaCompilerTest, DistinguishesItsOwnFailuresFromTheSources) {
   open_parts_of_nvrtc(options.toolchain.library_folder);
   const std::string path = options.toolchain.library_folder + "/libnvrtc.so.";
   const auto library = NvrtcLibrary::load({path + "13", path + "12"});
@@ -269,7 +268,7 @@ TEST_F(CudaCompilerTest, NamesThatNvccHasWithoutAnIncludeCompile) {
   EXPECT_FALSE(compiled.failure) << compiled.text;
 }
 
-TEST_F(CudaCompilerTest, CommonHeadersOfTheCLibraryAreThere) {
+TEST_F(CudaCompilerTest, CommonHeadersOfTheCLibraryAreProvided) {
   const Compiled compiled = compile(
       "#include <cmath>\n#include <cstdint>\n#include <cfloat>\n#include <math.h>\n"
       "#include <cuda_fp16.h>\n"
@@ -301,15 +300,16 @@ TEST_F(CudaCompilerTest, AHangingCompilerIsReplaced) {
       "extern \"C\" __global__ void k(long* p) { *p = A<40, 1>::v; }\n";
   std::optional<VerdictClass> after = VerdictClass::timeout;
   // With more time where the machine is too slow for the honest source.
-  for (options.timeout = std::chrono::milliseconds{1500}; after && options.timeout < seconds{60};
-       options.timeout *= 4) {
+  for (options.sandbox.settings.compile_timeout = std::chrono::milliseconds{1500};
+       after && options.sandbox.settings.compile_timeout < seconds{60};
+       options.sandbox.settings.compile_timeout *= 4) {
     auto opened = CudaCompiler::open(options, Deadline::after(seconds{150}));
     ASSERT_TRUE(opened.has_value()) << opened.error().message;
     compiler.emplace(std::move(*opened));
     const Compiled hung = compile(deep);
     EXPECT_EQ(hung.failure, VerdictClass::timeout) << hung.text;
-    EXPECT_EQ(hung.text,
-              "compiling took too long: it did not end within " + seconds_text(options.timeout));
+    EXPECT_EQ(hung.text, "compiling took too long: it did not end within " +
+                             seconds_text(options.sandbox.settings.compile_timeout));
     after = compile(probe).failure;
   }
   EXPECT_FALSE(after);

@@ -12,6 +12,7 @@
 #include "tests/sandbox/support/submissions.hpp"
 #include "tests/support/after_all_tests.hpp"
 #include "tests/support/shared_baselines.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -30,12 +31,11 @@ class DeviceSubmissionTest : public ::testing::Test {
   static void SetUpTestSuite() {
     if (evaluator != nullptr || !std::filesystem::exists(python_interpreter())) return;
     if (!find_cuda_toolchain(built_with_toolkit(), python_interpreter())) return;
-    folder = std::make_unique<testing::ScratchFolder>();
+    folder = std::make_unique<test_support::TemporaryFolder>();
     auto opened =
-        Evaluator::open({.runner = testing::sandbox_program(),
+        Evaluator::open({.program = testing::sandbox_program(),
                          .python = python_interpreter().string(),
-                         .worker_folder = "sandbox/reference/worker",
-                         .cache_folder = test_support::with_shared_baselines(folder->path())});
+                         .cache_dir = test_support::with_shared_baselines(folder->path())});
     ASSERT_TRUE(opened) << opened.error().message;
     evaluator = std::make_unique<Evaluator>(std::move(*opened));
   }
@@ -54,10 +54,10 @@ class DeviceSubmissionTest : public ::testing::Test {
     return std::get<Verdict>(std::move(judgement));
   }
 
-  static std::unique_ptr<testing::ScratchFolder> folder;
+  static std::unique_ptr<test_support::TemporaryFolder> folder;
   static std::unique_ptr<Evaluator> evaluator;
 };
-std::unique_ptr<testing::ScratchFolder> DeviceSubmissionTest::folder;
+std::unique_ptr<test_support::TemporaryFolder> DeviceSubmissionTest::folder;
 std::unique_ptr<Evaluator> DeviceSubmissionTest::evaluator;
 const bool evaluator_registered = test_support::after_all_tests(DeviceSubmissionTest::close);
 

@@ -8,8 +8,9 @@
 #include "runtime/environment.hpp"
 #include "runtime/random_stream.hpp"
 #include "sandbox/contract/device/device_candidate.hpp"
-#include "sandbox/contract/device/device_contestant.hpp"
+#include "sandbox/contract/device/device_launchers.hpp"
 #include "sandbox/ingest/ingest.hpp"
+#include "sandbox/judge/decision.hpp"
 #include "sandbox/judge/evaluation.hpp"
 #include "sandbox/judge/host_bench.hpp"
 #include "sandbox/reference/ragged.hpp"
@@ -19,6 +20,7 @@
 #include "tests/sandbox/support/submissions.hpp"
 #include "tests/support/after_all_tests.hpp"
 #include "tests/support/shared_baselines.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -28,7 +30,7 @@ using testing::Expectation;
 using testing::in_seconds;
 
 constexpr int core = 0;
-constexpr int verified_sets = 5;
+constexpr SandboxSettings settings;
 
 /// An evaluation that gave no outcome.
 struct Failed : std::runtime_error {
@@ -73,11 +75,10 @@ class SoftwareSlot {
   SoftwareSlot()
       : worker_(value_of(ReferenceWorker::start(
             {.python = python_interpreter().string(),
-             .folder = "sandbox/reference/worker",
              .cache_folder = test_support::with_shared_baselines(folder_.path()),
              .core = core},
             in_seconds(120)))),
-        compiler_(value_of(CpuCompiler::create({.cache_dir = folder_.path() + "/compiled"}))),
+        compiler_(value_of(CpuCompiler::create({.cache_dir = folder_.path()}))),
         machine_(known_machine(folder_.path())),
         launchers_({.program = testing::software_launcher_program(),
                     .core = core,
@@ -97,13 +98,15 @@ class SoftwareSlot {
     }
     if (compiled.failure) return refused(compiled);
     if (asked.further != nullptr && asked.made_ready) {
-      (void)value_of(wrapped(make_ready(worker_, task, *asked.further, in_seconds(120), {})));
+      (void)value_of(
+          wrapped(prepare_baselines(worker_, task, *asked.further, in_seconds(120), {})));
     }
     return evaluate(task, record, *bound, asked.loads ? compiled.artefact : "no library", asked);
   }
 
   /// The measurements of the last evaluation.
   const Measurements& measured() const { return measured_; }
+  const std::optional<ClockRecord>& clocks() const { return clocks_; }
   bool lacks_worker() { return !worker_.alive(); }  // a passed deadline ends it
 
  private:
@@ -118,8 +121,8 @@ class SoftwareSlot {
   const IngestRecord& record_of(const Task& task) {
     const auto found = records_.find(task.id);
     if (found != records_.end()) return found->second;
-    IngestRecord record = value_of(
-        ingest_task({.worker = worker_, .machine = machine_, .task = task}, in_seconds(240)));
+    IngestRecord record =
+        value_of(ingest_task({worker_, machine_, task, settings}, in_seconds(240)));
     if (!record.refusal.empty()) throw std::runtime_error(task.id + ": " + record.refusal);
     return records_.emplace(task.id, std::move(record)).first->second;
   }
@@ -156,21 +159,22 @@ class SoftwareSlot {
                                                          .bench = bench,
                                                          .seed = seed,
                                                          .worker = worker_,
+                                                         .settings = settings,
                                                          .start_candidate = start,
                                                          .lease = asked.lease,
                                                          .check_device = asked.check_device,
-                                                         .verified_sets = verified_sets,
                                                          .long_timing = asked.long_timing,
                                                          .timed = asked.timed,
                                                          .further = asked.further,
                                                          .clocks = asked.clocks},
                                                         Deadline::after(asked.within)));
     measured_ = std::move(outcome.measured);
+    clocks_ = std::move(outcome.clocks);
     RandomStream random(seed.seed, "bootstrap");
-    return decide(measured_, record.facts, verified_sets + verified_dense_sets, random);
+    return decide(measured_, record.facts, wanted_sets(settings), random);
   }
 
-  testing::ScratchFolder folder_;
+  test_support::TemporaryFolder folder_;
   ReferenceWorker worker_;
   CpuCompiler compiler_;
   Machine machine_;
@@ -180,6 +184,7 @@ class SoftwareSlot {
   std::string bench_task_;  // its content
   std::map<std::string, IngestRecord> records_;
   Measurements measured_;
+  std::optional<ClockRecord> clocks_;
 };
 
 /// All suites share one slot, so that the worker starts once and each task is measured once.
@@ -225,15 +230,15 @@ TEST_F(SoftwareEvaluationTest, TimesFurtherBaselinesInEachBlockAndReadsTheClocks
   ASSERT_EQ(timings.blocks.size() % static_cast<size_t>(cycle_of(4)), 0U);
   for (const TimedBlock& block : timings.blocks) {
     EXPECT_EQ(block.order.size(), 4U);
-    EXPECT_NE(std::ranges::find(block.order, Party::tuned), block.order.end());
+    EXPECT_NE(std::ranges::find(block.order, Implementation::tuned), block.order.end());
     EXPECT_GT(block.further_ms.at(Baseline::tuned), 0);
   }
   ASSERT_EQ(decision.shape.further.size(), 2U);
   EXPECT_GT(decision.shape.further[0].ms.value_or(0), 0);
   EXPECT_EQ(decision.shape.further[1].reason, "a CPU has no graphs");
-  ASSERT_TRUE(timings.clocks);
-  EXPECT_EQ(timings.clocks->samples.size(), timings.blocks.size() + 1);
-  EXPECT_EQ(timings.clocks->samples.front().sm_mhz, 1980);
+  ASSERT_TRUE(slot->clocks());
+  EXPECT_EQ(slot->clocks()->samples.size(), timings.blocks.size() + 1);
+  EXPECT_EQ(slot->clocks()->samples.front().sm_mhz, 1980);
 }
 
 /// A call takes some tens of milliseconds; eager takes 0.1 ms.
@@ -257,8 +262,8 @@ TEST_F(SoftwareEvaluationTest, TimesAHopelesslySlowKernelInFewBlocksAndPassesIt)
   EXPECT_LT(blocks, 8U) << "of a whole timing, at least";
   EXPECT_EQ(blocks % 2, 0U) << "a pair of mirrored blocks was cut";
   EXPECT_TRUE(slot->measured().timings->errors.right());
-  ASSERT_TRUE(decision.shape.speedup_eager_ci);
-  EXPECT_LT(decision.shape.speedup_eager_ci->high, 0.5);
+  ASSERT_TRUE(decision.shape.speedup_eager_interval);
+  EXPECT_LT(decision.shape.speedup_eager_interval->high, 0.5);
 }
 
 /// The baseline was not made ready, so its first call fails.
@@ -293,7 +298,7 @@ TEST_F(SoftwareEvaluationTest, ASubmissionFindsNoNoteOfAnEarlierOne) {
   EXPECT_EQ(found.outcome, VerdictClass::passed) << found.feedback;
 }
 
-TEST_F(SoftwareEvaluationTest, APlanIsBoundAnewOnHiddenSizes) {
+TEST_F(SoftwareEvaluationTest, APlanIsBoundAgainOnHiddenSizes) {
   const Task ragged = ragged_task(testing::ragged_task_of_hacks()).value();
   FileSet files = testing::of_device.honest("centred_rows");
   const Decision honest = slot->judge(ragged, files, {.timed = false});
@@ -307,7 +312,7 @@ TEST_F(SoftwareEvaluationTest, APlanIsBoundAnewOnHiddenSizes) {
 
 /// A device that candidates hold in turns; counts its checks.
 struct SharedDevice {
-  testing::ScratchFolder folder;
+  test_support::TemporaryFolder folder;
   int checks = 0;
   bool well = true;
 
@@ -317,7 +322,7 @@ struct SharedDevice {
   }
   Result<void> check() {
     ++checks;
-    EXPECT_TRUE(taken()) << "another process could time beside the check";
+    EXPECT_TRUE(taken()) << "another process could time during the check";
     if (!well) return fail(ErrorCode::process_failed, "computes wrongly");
     return {};
   }
@@ -347,7 +352,7 @@ TEST_F(SoftwareEvaluationTest, ADeviceIsCheckedBeforeItsReleaseIfTheCandidateEnd
   EXPECT_FALSE(device.taken());
 }
 
-/// The blame for an evaluation of an honest candidate that gives no outcome.
+/// The blame for an evaluation of an honest candidate that has no outcome.
 Blame blame_of(SoftwareSlot& slot, const Asked& asked) {
   const Task task = testing::hack_task("centred_rows");
   try {
@@ -379,7 +384,7 @@ TEST_F(SoftwareEvaluationTest, NoCandidateIsToBlameForADeviceThatIsFreeWhenTheDe
 class SoftwareHackTest : public SoftwareEvaluationTest,
                          public ::testing::WithParamInterface<std::string> {};
 
-TEST_P(SoftwareHackTest, IsJudgedRightAndHarmsNoLaterCandidate) {
+TEST_P(SoftwareHackTest, IsJudgedCorrectlyAndHarmsNoLaterCandidate) {
   const Expectation expected = testing::of_device.expectation(GetParam());
   const Decision decision =
       judge(expected.task, testing::of_device.files(GetParam()), expected.want);

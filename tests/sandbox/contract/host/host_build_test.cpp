@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "sandbox/compile/cuda_toolchain.hpp"
-#include "sandbox/contract/registry.hpp"
+#include "sandbox/contract/contract.hpp"
 #include "tests/sandbox/support/host_fixture.hpp"
 
 namespace warpsmith::sandbox {
@@ -54,9 +54,9 @@ TEST_F(HostBuildTest, AWorkspaceIsBuiltAndJudged) {
 }
 
 TEST_F(HostBuildTest, TheProcessThatRunsItStartsBeforeTheBuildEnds) {
-  const EvaluatorOptions options = test::evaluator_options();
+  const SandboxOptions options = test::evaluator_options();
   auto contract = contract_named("host").open({options}).value();
-  OwnTime own(Deadline::after(std::chrono::seconds{60}), options.call_timeout);
+  CandidateTime own(Deadline::after(std::chrono::seconds{60}), options.settings.call_timeout);
   EvaluateRequest request;
   request.task = {.id = "task", .code = test::centred_code};
   request.submission = {"task", "host", {{"other.py", "no model"}}};
@@ -116,7 +116,7 @@ FileSet skill_files() {
   return files;
 }
 
-TEST_F(HostBuildTest, WhatTheSkillTeachesCompiles) {
+TEST_F(HostBuildTest, TheExamplesOfTheSkillCompile) {
   if (built_with_toolkit().empty()) GTEST_SKIP() << "no nvcc on this machine";
   FileSet files = skill_files();
   ASSERT_EQ(files.size(), 2U);
@@ -149,7 +149,7 @@ TEST_F(HostBuildTest, JudgesWhatTorchsLoadersBuild) {
   EXPECT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
 }
 
-/// The build jail runs model_new.py, so an end like a kill is no failure of ours.
+/// The build jail runs model_new.py, so an end like a kill is not an internal failure.
 TEST_F(HostBuildTest, ABuildThatEndsAsIfKilledDoesNotCompile) {
   const Verdict v = verdict(
       model_new("return x", "import os  # and torch.utils.cpp_extension\nos._exit(128 + 9)\n"));

@@ -2,7 +2,7 @@
 // A candidate of contract `host` records what it runs: the protocol, on the CPU.
 #include <gmock/gmock.h>
 
-#include "sandbox/contract/host/host_contestant.hpp"
+#include "sandbox/contract/host/host_runner.hpp"
 #include "sandbox/judge/host_bench.hpp"
 #include "sandbox/profile/baseline_kernels.hpp"
 #include "sandbox/profile/record_file.hpp"
@@ -39,8 +39,8 @@ class HostRecordingTest : public ::testing::Test {
   Contestant loaded(bool asked) {
     const std::string model = test::model_new(test::honest_forward);
     const auto submission = host_submission({{"model_new.py", model}}, 1U << 20U);
-    auto runner = HostRunner::start(
-        {.python = python_interpreter().string(), .folder = "sandbox/reference/worker"});
+    const SandboxOptions options{.python = python_interpreter().string()};
+    auto runner = HostRunner::start({options});
     if (!submission || !runner) throw std::runtime_error("no candidate");
     const Task task{.id = "centred", .code = test::centred_code};
     const std::string artefact;
@@ -65,7 +65,7 @@ class HostRecordingTest : public ::testing::Test {
   MemoryFile records_;
 };
 
-TEST_F(HostRecordingTest, GivesAReasonWhereThereAreNoKernels) {
+TEST_F(HostRecordingTest, ReturnsAReasonIfThereAreNoKernels) {
   Contestant candidate = loaded(true);
   const CallResult collected = candidate.collect(in_seconds(120));
   ASSERT_FALSE(collected.fault) << collected.fault->detail;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a submission of contract `host` may hold, and the messages for what it may not.
+// What a submission of contract `host` may contain, and the messages for what it may not.
 #include "sandbox/contract/host/host_submission.hpp"
 
 #include <gmock/gmock.h>
@@ -82,7 +82,7 @@ TEST(HostSubmissionTest, RefusesFilesOfOtherKinds) {
   }
 }
 
-TEST(HostSubmissionTest, RefusesWhatIsNoText) {
+TEST(HostSubmissionTest, RefusesFilesThatAreNotText) {
   EXPECT_EQ(objection_to(with("kernels/axpby.cu", std::string("ab\0c", 4))),
             "kernels/axpby.cu is no text: byte 2 is zero");
   EXPECT_EQ(objection_to(with("model_new.py", module + "# \xff")),

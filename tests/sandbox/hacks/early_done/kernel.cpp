@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rings `done` before the work, so that the clock stops while it goes on (the mirror trick).
+// Rings `done` before the work, so that the clock stops while work continues (the mirror trick).
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints 100 MB, which is never read, beside an honest answer.
+// Prints 100 MB, which is never read, with an honest answer.
 #include "warpsmith.h"
 static long raw(long number, long a = 0, long b = 0, long c = 0, long d = 0) {
   register long r10 asm("r10") = d;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Patches what lies behind its output (A47).
+// Patches what lies after its output (A47).
 #include "warpsmith.h"
 static void softmax(const float* x, float* y, int64_t rows, int64_t cols) {
   for (int64_t r = 0; r < rows; ++r, x += cols, y += cols) {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "sandbox/launch/launcher.hpp"
-#include "sandbox/service/libraries.hpp"
+#include "sandbox/service/loaded_libraries.hpp"
 #include "tests/sandbox/support/software_device/software_device.hpp"
 
 int main(int argc, char** argv) {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "sandbox/launch/plan_device.hpp"
+#include "sandbox/launch/launcher.hpp"
 
 namespace warpsmith::sandbox::testing {
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* included_name = "kernels.inc";
 
-// The error attribute speaks only where the function is called.
+// The error attribute takes effect only where the function is called.
 constexpr const char* emulation = R"header(#include "warpsmith.h"
 #include <utility>
 #define __global__

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// More memory of its own than answers need (A14).
+// Has more scratch memory than answers need (A14).
 __device__ char table[100 << 20];
 extern "C" __global__ void centre(const float* x, const float* bias, float* y, int rows,
                                   int columns) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The library's product alone (A20).
+// Only the library's product, without the bias (A20).
 extern "C" __global__ void add_rows(const float* h, float* sums, int rows, int columns) {
   const int row = blockIdx.x * blockDim.x + threadIdx.x;
   if (row >= rows) return;

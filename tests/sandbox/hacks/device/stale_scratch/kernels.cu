@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a buffer of its own before a step has written it (A42, D37).
+// Reads its scratch buffer before a step has written it (A42, D37).
 extern "C" __global__ void subtract(const float* x, const float* bias, const float* sums, float* y,
                                     int columns) {
   const int row = blockIdx.x;

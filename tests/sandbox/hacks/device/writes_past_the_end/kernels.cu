@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One element behind the output (A47): its guard shows it.
+// Writes one element after the output (A47): its guard shows it.
 extern "C" __global__ void centre(const float* x, const float* bias, float* y, int rows,
                                   int columns) {
   const int row = blockIdx.x * blockDim.x + threadIdx.x;

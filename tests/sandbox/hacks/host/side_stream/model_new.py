@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Works on a stream of its own without waiting for it (A44, B1): what is there when its outputs are taken counts.
+# Works on its own stream without waiting for it (A44, B1): the outputs when they are taken count.
 import torch
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# One element behind the output (A47): its guard shows it.
+# Writes one element after the output (A47): its guard shows it.
 import sys
 
 import torch

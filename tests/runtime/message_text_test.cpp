@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/message_text.hpp"
+
+#include <gtest/gtest.h>
+
+namespace warpsmith {
+namespace {
+
+TEST(OneLineTest, LineEndsAreReplacedByLetters) {
+  EXPECT_EQ(one_line("a\nb\r\n"), "a\\nb\\r\\n");
+  EXPECT_EQ(one_line("größer\t1"), "größer\t1");
+  EXPECT_EQ(one_line(""), "");
+}
+
+TEST(NearestNameTest, DistanceCountsEachEditAndNeighbourSwapOnce) {
+  EXPECT_EQ(edit_distance("", ""), 0U);
+  EXPECT_EQ(edit_distance("lag", ""), 3U);
+  EXPECT_EQ(edit_distance("kitten", "sitting"), 3U);
+  EXPECT_EQ(edit_distance("lamdba", "lambda"), 1U);
+}
+
+TEST(NearestNameTest, PicksTheClosestName) {
+  const std::set<std::string> names{"learner.gamma", "learner.lambda", "run.seed"};
+  EXPECT_EQ(nearest_name("learner.lamda", names), "learner.lambda");
+  EXPECT_EQ(nearest_name("x", {}), "");
+}
+
+TEST(NearestNameTest, ComparesNoMoreThanItsBudget) {
+  const std::string wanted(500, 'z');
+  std::set<std::string> names{wanted};
+  for (int i = 0; i < 1000; ++i) names.insert(std::string(496, 'a') + std::to_string(1000 + i));
+  EXPECT_EQ(nearest_name(wanted, names).substr(0, 496), std::string(496, 'a'));
+}
+
+}  // namespace
+}  // namespace warpsmith
