@@ -126,7 +126,7 @@ bool is_stopped(pid_t pid, int stat_fd) {
 
 std::vector<pid_t> processes_in_namespace_of(pid_t pid) {
   const auto namespace_of = [](const fs::path& process) {
-    struct stat status {};
+    struct stat status{};
     return ::stat((process / "ns/pid").c_str(), &status) == 0 ? status.st_ino : 0;
   };
   const ino_t wanted = namespace_of(fs::path("/proc") / std::to_string(pid));

@@ -33,7 +33,8 @@ TensorSpec tensor_of(const Json& entry) {
   spec.name = entry.at("name").get<std::string>();
   check(!spec.name.empty() && spec.name.size() <= 256, "a tensor's name must have 1 to 256 bytes");
   spec.role = static_cast<TensorRole>(index_of(role_names, entry.at("role").get<std::string>()));
-  spec.dtype = static_cast<Dtype>(index_of(enum_names<Dtype>, entry.at("dtype").get<std::string>()));
+  spec.dtype =
+      static_cast<Dtype>(index_of(enum_names<Dtype>, entry.at("dtype").get<std::string>()));
   spec.shape = entry.at("shape").get<std::vector<int64_t>>();
   check(spec.shape.size() <= max_rank, spec.name + ": rank above 16");
   int64_t elements = 1;

@@ -124,7 +124,7 @@ class Walk {
       return fail(ErrorCode::capacity,
                   "more than " + std::to_string(limits_.entries) + " files and folders");
     }
-    struct stat status {};
+    struct stat status{};
     if (::fstatat(at, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
       return {};  // removed meanwhile
     const std::string path = prefix.empty() ? name : prefix + "/" + name;
@@ -193,7 +193,7 @@ Result<UniqueFd> SafeFolder::open_beneath(const std::string& path, int flags) co
 Result<std::string> SafeFolder::read(const std::string& path, size_t max_bytes) const {
   // O_NONBLOCK: opening a planted pipe must not wait for its other end.
   TRY(const auto fd, open_beneath(path, O_RDONLY | O_NONBLOCK | O_NOCTTY));
-  struct stat status {};
+  struct stat status{};
   if (::fstat(fd.get(), &status) != 0) return refuse_errno(path, errno);
   if (S_ISDIR(status.st_mode)) return refuse_errno(path, EISDIR);
   if (!S_ISREG(status.st_mode)) return refuse(path, "is no regular file");
@@ -235,7 +235,7 @@ Result<void> SafeFolder::write(const std::string& path, std::string_view content
 
 bool SafeFolder::has_file(const std::string& path) const {
   const auto fd = open_beneath(path, O_PATH);
-  struct stat status {};
+  struct stat status{};
   return fd && ::fstat(fd->get(), &status) == 0 && S_ISREG(status.st_mode);
 }
 

@@ -53,7 +53,7 @@ void on_fault(int number, siginfo_t* info, void* /*context*/) {
   // A null pointer from malloc faults at address 0; a failed `new` aborts.
   if (hint == FaultHint::elsewhere && errno == ENOMEM) hint = FaultHint::no_memory;
   all.page->hint = static_cast<uint32_t>(hint);
-  struct sigaction standard {};
+  struct sigaction standard{};
   standard.sa_handler = SIG_DFL;
   (void)::sigaction(number, &standard, nullptr);
 }
@@ -65,7 +65,7 @@ void install_fault_handler() {
   alternative.ss_sp = stack.data();
   alternative.ss_size = stack.size();
   (void)::sigaltstack(&alternative, nullptr);
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_sigaction = on_fault;
   action.sa_flags = static_cast<int>(SA_SIGINFO | SA_ONSTACK | SA_RESETHAND);
   for (const int number : {SIGSEGV, SIGBUS, SIGABRT}) (void)::sigaction(number, &action, nullptr);

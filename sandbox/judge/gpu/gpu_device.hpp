@@ -18,7 +18,8 @@ T* device_pointer(CUdeviceptr address) {
 
 /// The kernels of fill.cu, compare.cu and upkeep.cu.
 struct BenchKernels {
-  std::array<CUfunction, enum_names<Distribution>.size()> fill{};  // by distribution; `huge` uses `normal`
+  std::array<CUfunction, enum_names<Distribution>.size()>
+      fill{};  // by distribution; `huge` uses `normal`
   CUfunction place_huge, compare_with_reference, compare_with_baseline;
   CUfunction pattern, check_guards, hash, profile, gather;
 };

@@ -337,7 +337,7 @@ TEST_F(BrainTest, WrongKeysOfTheConfigurationAreNamed) {
               testing::AllOf(HasSubstr("brain.key_env"), testing::Not(HasSubstr("sk-secret-1"))));
   for (const char* budget : {"brain.max_requests", "brain.max_tokens", "brain.max_cost"}) {
     EXPECT_THAT(refusal({url, "brain.model=m", std::string{budget} + "=0"}),
-                HasSubstr("a budget of 0 allows nothing"));
+                HasSubstr("a budget of 0 allows no request"));
   }
   EXPECT_THAT(refusal({url, "brain.model=m", "brain.max_cost=5"}), HasSubstr("brain.price_in"));
   EXPECT_THAT(refusal({"brain.candidates=/tmp"}), HasSubstr("agent.answer"));

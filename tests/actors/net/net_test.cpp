@@ -94,7 +94,9 @@ TEST_F(NetTest, Sandbox) {
   EvaluateCall call{7, 3, {}};
   call.request.submission.files["a.cpp"] = "int a;";
   const auto judgement = ask<Judgement>(far, call);
-  EXPECT_EQ(std::get<InfraFailure>(judgement), (InfraFailure{InfraKind::noise, "7.3: int a;"}));
+  const auto& failure = std::get<InfraFailure>(judgement);
+  EXPECT_EQ(failure.kind, InfraKind::noise);
+  EXPECT_EQ(failure.detail, "7.3: int a;");
   Task task;
   task.code = "four";
   const auto facts = ask<TaskFacts>(far, atom::ingest_v, task);

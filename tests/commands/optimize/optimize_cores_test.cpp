@@ -52,10 +52,12 @@ TEST(OptimizeAttempt, ADamagedLineIsRefused) {
   EXPECT_FALSE(attempt_of("{}"));
   std::string other = line;
   other.replace(other.find("user_kernel"), 11, "someone");
-  EXPECT_THAT(attempt_of(other).error().message, HasSubstr("unknown role \"someone\""));
+  EXPECT_THAT(attempt_of(other).error().message,
+              HasSubstr("role: expected one of the known names, found \"someone\""));
   other = line;
   other.replace(other.find("\"passed\""), 8, "\"great\"");
-  EXPECT_THAT(attempt_of(other).error().message, HasSubstr("unknown name \"great\""));
+  EXPECT_THAT(attempt_of(other).error().message,
+              HasSubstr("expected one of the known names, found \"great\""));
 }
 
 TEST(DeclaredShapes, EachFunctionReplacesGetInputs) {

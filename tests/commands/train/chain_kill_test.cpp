@@ -12,6 +12,7 @@
 #include "tests/commands/program_fixture.hpp"
 
 namespace warpsmith::commands {
+using namespace actors;
 namespace {
 
 namespace fs = std::filesystem;

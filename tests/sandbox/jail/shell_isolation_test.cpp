@@ -27,7 +27,8 @@ using testing::hang_guard;
 class ShellIsolationTest : public ::testing::Test {
  protected:
   ShellResult run(const std::string& command, uint32_t timeout_ms = 120'000) {
-    auto result = run_shell({workspace_.path(), command, timeout_ms, 20'000}, hang_guard());
+    auto result =
+        run_shell({workspace_.path(), command, timeout_ms, 20'000, 1U << 30U}, hang_guard());
     if (!result) throw std::runtime_error(result.error().message);
     return *result;
   }
@@ -59,7 +60,8 @@ std::string seconds_of_our_own() {
 TEST_F(ShellIsolationTest, NoJailStartsInAnEndingProcess) {
   const auto refused = [&] {
     refuse_new_jails();
-    return !run_shell({workspace_.path(), "true", 120'000, 20'000}, hang_guard()).has_value();
+    return !run_shell({workspace_.path(), "true", 120'000, 20'000, 1U << 30U}, hang_guard())
+                .has_value();
   };
   EXPECT_EXIT(::_exit(refused() ? 7 : 0), ::testing::ExitedWithCode(7), "");
   EXPECT_EQ(run("echo fine").out, "fine\n");

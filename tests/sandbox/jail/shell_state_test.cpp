@@ -16,7 +16,8 @@ using ::testing::HasSubstr;
 class ShellStateTest : public ::testing::Test {
  protected:
   ShellResult run(const std::string& command, uint32_t timeout_ms = 120'000) {
-    auto result = run_shell({workspace_.path(), command, timeout_ms, 20'000}, hang_guard());
+    auto result =
+        run_shell({workspace_.path(), command, timeout_ms, 20'000, 1U << 30U}, hang_guard());
     if (!result) throw std::runtime_error(result.error().message);
     return *result;
   }
@@ -36,7 +37,8 @@ TEST_F(ShellStateTest, FolderExportsAndFunctionsStay) {
 TEST_F(ShellStateTest, AnotherWorkspaceStartsFresh) {
   run("export X=1");
   test_support::TemporaryFolder other;
-  const auto result = run_shell({other.path(), "echo \"$X\"; pwd", 120'000, 20'000}, hang_guard());
+  const auto result =
+      run_shell({other.path(), "echo \"$X\"; pwd", 120'000, 20'000, 1U << 30U}, hang_guard());
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_EQ(result->out, "\n/workspace\n");
 }

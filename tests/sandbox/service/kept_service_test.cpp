@@ -96,8 +96,8 @@ TEST_F(KeptServiceTest, EndsWithAClientThatLeavesDuringARequest) {
     while (!std::filesystem::exists(mark) && !patience.passed()) std::this_thread::yield();
     ender->end_services();
   });
-  EXPECT_FALSE(
-      client->shell({scratch_.path(), "touch started; sleep 600", 600'000, 1000}, hang_guard()));
+  EXPECT_FALSE(client->shell(
+      {scratch_.path(), "touch started; sleep 600", 600'000, 1000, 1U << 30U}, hang_guard()));
   leaves.join();
   EXPECT_TRUE(client->lost());
   EXPECT_TRUE(ends(pid));

@@ -21,7 +21,7 @@ TEST_F(WorkspaceTest, HoldsTheGivenFilesReadOnlyAndAnEmptySolution) {
   EXPECT_EQ(files().read("SKILL.md", 100).value(), "skill\n");
   EXPECT_TRUE(workspace_->is_given("task.json"));
   EXPECT_TRUE(fs::is_empty(folder() / "solution"));
-  struct stat status {};
+  struct stat status{};
   ASSERT_EQ(::stat((folder() / "SKILL.md").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777U, 0444U);
 }

@@ -13,7 +13,9 @@ static void square_mean(const float* x, const float* z, float* y, int64_t rows, 
     y[r] = sum / (float)cols;
   }
 }
-static struct Set { const float *x, *z; } seen[64];
+static struct Set {
+  const float *x, *z;
+} seen[64];
 static bool same(const float* a, const float* b, int64_t count) {
   for (int64_t i = 0; i < 16; ++i)
     if (a[count / 16 * i + 7] != b[count / 16 * i + 7]) return false;
