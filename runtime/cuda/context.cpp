@@ -57,8 +57,9 @@ int built_cuda_version() {
 }
 
 Result<const Api*> load_api() {
-  static TRY(const auto api, find_all());
-  return &api;
+  static const Result<Api> api = find_all();
+  if (!api) return tl::unexpected(api.error());
+  return &*api;
 }
 
 void check(const Api& api, CUresult code, const char* call) {

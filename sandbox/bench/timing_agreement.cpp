@@ -209,7 +209,7 @@ int64_t scaled_amount(int64_t amount, double took_us, double target_us, double f
 
 Result<std::vector<AgreementRow>> measure_agreement(const AgreementJob& job, Deadline deadline) {
   TRY(const auto seed, draw_seed());
-  TRY_VOID(job.slot.lease(deadline));
+  TRY(const auto held, job.slot.lease(deadline));
   TRY(auto bench, job.slot.make_bench(timing_signature(), 0));
   Agreement agreement(job, *bench, seed.key(), deadline);
   std::vector<AgreementRow> rows;

@@ -151,7 +151,7 @@ bool leaves_worker(const Failure& failure) {
 
 /// The same under the lease, which the parts then do not acquire themselves.
 OrFailure<IngestRecord> load_and_measure_alone(IngestJob job, Deadline deadline) {
-  TRY_VOID(job.lease(deadline));
+  TRY(const auto held, job.lease(deadline));
   job.lease = {};
   TRY_VOID(job.worker.take_turns(false, deadline));
   auto record = load_and_measure(job, deadline);

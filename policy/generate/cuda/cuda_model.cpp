@@ -57,7 +57,7 @@ struct Blas::Calls {
 };
 
 Result<const Blas::Calls*> Blas::load() {
-  static TRY(const auto loaded, []() -> Result<Calls> {
+  static const Result<Calls> loaded = []() -> Result<Calls> {
     const auto library = warpsmith::cuda::DynamicLibrary::open({library_name()});
     if (!library) return fail("cuBLAS", library.error());
     Calls calls{};
@@ -69,8 +69,9 @@ Result<const Blas::Calls*> Blas::load() {
     if (complete) return calls;
     return fail(ErrorCode::unsupported,
                 library_name() + " lacks a call of version " + std::to_string(CUBLAS_VER_MAJOR));
-  }());
-  return &loaded;
+  }();
+  if (!loaded) return tl::unexpected(loaded.error());
+  return &*loaded;
 }
 
 void Blas::Destroy::operator()(cublasHandle_t handle) const noexcept {

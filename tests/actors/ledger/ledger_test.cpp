@@ -189,7 +189,7 @@ TEST_F(LedgerTest, TrajectoriesOfADeadRolloutResumeAtTheNextRolloutThatAsks) {
     asked.receive([&](const Admission& admission) { id = admission.trajectory; },
                   [](const caf::error&) { FAIL() << "no admission"; });
     rollout->send(actor_, test_support::sample_segment(id, 0));
-    Verdict verdict{.outcome = VerdictClass::passed, .submission_hash = "right"};
+    Verdict verdict{.outcome = VerdictClass::passed, .submission_hash = std::string(64, 'b')};
     rollout->send(actor_, Judged{id, 0, false, verdict});
     deliver_all();
   }
@@ -199,7 +199,7 @@ TEST_F(LedgerTest, TrajectoriesOfADeadRolloutResumeAtTheNextRolloutThatAsks) {
   EXPECT_EQ(again->trajectory, id);
   EXPECT_TRUE(again->resumed);
   EXPECT_EQ(again->segments.size(), 1U);
-  EXPECT_EQ(again->best.hash, "right");
+  EXPECT_EQ(again->best.hash, std::string(64, 'b'));
 }
 
 TEST_F(LedgerTest, SynchronousModeAdmitsNothingWhileAStepIsDue) {

@@ -60,7 +60,7 @@ TEST_F(ShellStateTest, AKilledCallLeavesTheEarlierState) {
 
 TEST_F(ShellStateTest, AJobBeginsWithTheStateAndKeepsNone) {
   run("export X=1");
-  auto job = start_command({workspace_.path(), "echo $X; export X=2", 20'000, 20'000},
+  auto job = start_command({workspace_.path(), "echo $X; export X=2", 20'000, 20'000, 1U << 30U},
                            /*cgroup_required=*/false, ShellState::read);
   ASSERT_TRUE(job) << job.error().message;
   const auto exit = (*job)->wait(hang_guard());
