@@ -151,7 +151,7 @@ def json_lines(label, path, *how, **more):
 def files_of(label, folder):
     """The names of a folder's files, with numbers and times replaced."""
     names = (str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
-    return {f"{label}: {re.sub(r'[0-9a-f]{12}|[0-9]+', 'N', name)}" for name in names
+    return {f"{label}: {re.sub(r'[0-9a-f]{12,}|[0-9]+', 'N', name)}" for name in names
             if not name.endswith(("-wal", "-shm"))}
 
 

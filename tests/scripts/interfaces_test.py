@@ -317,14 +317,14 @@ def database():
     for kind, name, sql in db.execute("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL"):
         found.add(f"{kind} {name}: {' '.join(sql.split())}")
         if kind != "index":
-            columns = db.execute(f"PRAGMA table_info({name})")
+            columns = db.execute(f"PRAGMA table_xinfo({name})")
             found.update(f"{kind} {name}: column {at:02} {column} {of}" for at, column, of, *_ in columns)
     found.update(f"meta: {key}" for (key,) in db.execute("SELECT key FROM meta"))
     for (metrics,) in db.execute("SELECT metrics FROM steps"):
         names = {re.sub(r"^verdict\..*", "verdict.CLASS", name): value for name, value in json.loads(metrics).items()}
         found |= document("metrics of a step", names)
     for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
-        for query in re.findall(r"SELECT [^`;]+", path.read_text(encoding="utf-8")):
+        for query in re.findall(r"SELECT [^`;\"]+", path.read_text(encoding="utf-8")):
             try:
                 db.execute(f"EXPLAIN {query}")
             except sqlite3.Error as error:
