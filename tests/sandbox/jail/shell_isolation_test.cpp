@@ -136,8 +136,8 @@ TEST_F(ShellIsolationTest, BoundsForkBombs) {
   const std::string sleep = "sleep " + seconds_of_our_own();
   Census census(sleep);
   const auto bomb =
-      start_command({workspace_.path(), "f() { f | f & }; f; " + sleep, 120'000, 20'000, 1U << 30U}, false,
-                    ShellState::kept);
+      start_command({workspace_.path(), "f() { f | f & }; f; " + sleep, 120'000, 20'000, 1U << 30U},
+                    false, ShellState::kept);
   ASSERT_TRUE(bomb) << bomb.error().message;
   const Deadline deadline = hang_guard();
   while (census.so_far() <= 20 && !deadline.passed()) (void)(*bomb)->finished(milliseconds{20});
