@@ -149,7 +149,7 @@ void GeneratorState::release(atom::release /*unused*/, TrajectoryId session) {
 void GeneratorState::weights_ready(const WeightsReady& ready) {
   if (has_version(ready.version)) return;
   if (store_.node() == self_->node()) return pull_by_reference(ready.version);
-  // A repeated notice must replace neither the pull of its own version nor that of a newer one.
+  // A repeated notice must not replace the pull of the same or of a newer version.
   if (pull_ && ready.version <= pull_->version) return;
   auto weights = policy::allocate_weights(settings_.model);
   pull_.emplace(Pull{ready.version, std::make_shared<policy::ModelWeights>(std::move(weights)), 0});

@@ -35,7 +35,7 @@ namespace warpsmith::actors {
 
 // clang-format off: laid out as in interfaces.hpp
 
-/// The weight store's interface for actors of its own process.
+/// The weight store's interface for actors of the same process.
 using LocalWeightStoreActor = WeightStoreActor::extend<
     // Publishes a newer version: every subscriber gets WeightsReady.
     caf::reacts_to<LocalWeights>,

@@ -159,7 +159,7 @@ __device__ uint64_t kept_weight(const PickRow& row, const Kept& kept) {
   return larger + kept.ties * row.weight(kept.key);
 }
 
-/// Of the tokens kept so far, whose weight is `all`, keeps the likeliest that reach top_p of it;
+/// Keeps the likeliest of the remaining tokens (total weight `all`) that reach top_p of it;
 /// `all` becomes their weight.
 __device__ Kept keep_top_p(const PickRow& row, const Kept& kept, uint64_t& all) {
   if (row.order.top_p >= 1) return kept;

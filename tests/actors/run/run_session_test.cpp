@@ -116,7 +116,7 @@ TEST_F(RunSessionTest, KeepsTheOptionsOfAResume) {
 
 using testing::HasSubstr;
 
-const std::string remedy = "start anew";
+const std::string remedy = "start again";
 
 RunConfig config_of(Stage stage) {
   RunConfig c;
@@ -131,7 +131,7 @@ TEST(ResumeCheckTest, AChangedTemperatureNamesItsKeyBothValuesAndTheRemedy) {
   ASSERT_FALSE(checked);
   EXPECT_EQ(checked.error().code, ErrorCode::invalid_config);
   for (const char* part : {"generator.temperature", "expected 1, by which runs/a", "got 0.7",
-                           "resume without this change, or start anew"}) {
+                           "resume without this change, or start again"}) {
     EXPECT_THAT(checked.error().message, HasSubstr(part));
   }
 }
