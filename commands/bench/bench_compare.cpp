@@ -57,6 +57,28 @@ std::string last_line(const std::string& text) {
   return text.substr(begin == std::string::npos ? 0 : begin + 1, end - begin);
 }
 
+/// How a figure becomes a time: a rate by its inverse. Empty: the figure is not a speed.
+std::optional<double> time_of(const std::string& name, double value) {
+  const auto ends = [&](std::string_view end) { return name.ends_with(end); };
+  if (name.starts_with("peer") || value <= 0) return std::nullopt;
+  if (ends("_per_s") || ends("_per_hour") || name == "gflops") return 1 / value;
+  if (ends("_ms") || ends("_us") || ends("seconds")) return value;
+  return std::nullopt;
+}
+
+void collect(const json& value, const std::string& place, BenchFigures& figures) {
+  if (value.is_structured()) {
+    for (const auto& [name, inner] : value.items()) {
+      if (name.starts_with("peer")) continue;
+      collect(inner, place.empty() ? name : place + '.' + name, figures);
+    }
+  } else if (value.is_number()) {
+    const size_t dot = place.rfind('.');
+    const std::string name = dot == std::string::npos ? place : place.substr(dot + 1);
+    if (const auto time = time_of(name, value.get<double>())) figures[place] = *time;
+  }
+}
+
 /// Runs one part of one build.
 Result<BenchFigures> run_part(const fs::path& program, const std::string& part,
                               const CompareArguments& args, const SignalWait& signals) {
@@ -157,32 +179,6 @@ Change FigureChange::judged(double loss) const {
   if (interval.low >= 1 - loss) return Change::not_slower;
   return interval.high < 1 - loss ? Change::slower : Change::undecided;
 }
-
-namespace {
-
-/// How a figure becomes a time: a rate by its inverse. Empty: the figure is not a speed.
-std::optional<double> time_of(const std::string& name, double value) {
-  const auto ends = [&](std::string_view end) { return name.ends_with(end); };
-  if (name.starts_with("peer") || value <= 0) return std::nullopt;
-  if (ends("_per_s") || ends("_per_hour") || name == "gflops") return 1 / value;
-  if (ends("_ms") || ends("_us") || ends("seconds")) return value;
-  return std::nullopt;
-}
-
-void collect(const json& value, const std::string& place, BenchFigures& figures) {
-  if (value.is_structured()) {
-    for (const auto& [name, inner] : value.items()) {
-      if (name.starts_with("peer")) continue;
-      collect(inner, place.empty() ? name : place + '.' + name, figures);
-    }
-  } else if (value.is_number()) {
-    const size_t dot = place.rfind('.');
-    const std::string name = dot == std::string::npos ? place : place.substr(dot + 1);
-    if (const auto time = time_of(name, value.get<double>())) figures[place] = *time;
-  }
-}
-
-}  // namespace
 
 Result<BenchFigures> bench_figures(const std::string& text, const std::string& place) {
   const json parsed = json::parse(text, nullptr, /*allow_exceptions=*/false);

@@ -200,7 +200,7 @@ Decision decide_timed(Decision decision, const Timings& measured, const TaskFact
   }
   if (clock == DeviceClock::disturbed) {
     return failing(decision, VerdictClass::unstable_timing,
-                   "other processes ran on this slot's core; give the slot a core of its own");
+                   "other processes ran on this slot's core; give the slot its own core");
   }
   const Timings timings =
       measured.on_device ? by_trusted_clock(measured) : by_undisturbed(measured);

@@ -142,7 +142,7 @@ def parser():
     synth.add_argument("--model", metavar="NAME", help="model of the composer llm, as the endpoint names it")
     synth.add_argument("--key-env", metavar="VAR", help="the variable that holds the endpoint's key, if it needs one")
     synth.add_argument("--requests", type=_positive(int), default=8, metavar="N",
-                       help="most requests under way at the endpoint; default %(default)s")
+                       help="most requests in flight at the endpoint; default %(default)s")
     synth.add_argument("--answer-seconds", type=_positive(float), default=120.0, metavar="S",
                        help="most seconds that one answer may take; default %(default)g")
     _add_filters(synth)

@@ -25,7 +25,7 @@ def _write(path, text):
 
 
 def _show_devices(libc, folder):
-    """Keeps in /dev only what programs and a GPU's driver need: a disk could be written although files are read-only."""
+    """Keeps in /dev only what programs and a GPU's driver need: read-only mounts do not protect disks."""
     _check(libc.mount(b"tmpfs", os.fsencode(folder), b"tmpfs", 0, b"size=64k"), "a folder for devices")
     nodes = [f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom")] + glob.glob("/dev/nvidia*")
     for node in filter(os.path.exists, nodes):

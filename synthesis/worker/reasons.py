@@ -33,7 +33,7 @@ REASONS = {
     "too_much_output": "the task prints more than 64 KiB",
     "too_much_memory": "the task takes more memory than its limit",
     "timed_out": "the task did not end in time",
-    "forged": "the task wrote a report of its own",
+    "forged": "the task wrote its own report",
     "died": "the process that ran the task died",
 }
 

@@ -139,7 +139,7 @@ class Remote:
         if not self.gone:
             return f"{text}; it is called again in {self.wait_now:.0f} s"
         missed = f"ready in {self.calls} calls" if self.seen is None else f"there for {MOST_AWAY_S / 60:.0f} minutes"
-        return f"{text}; it is given up: no worker was {missed}"
+        return f"{text}; the node is abandoned: no worker was {missed}"
 
     def end(self):
         """Hangs up; the worker there then ends. Does not wait for it."""

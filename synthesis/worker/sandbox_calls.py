@@ -82,7 +82,7 @@ def _answers(out):
         tasks = json.loads(out)["tasks"]
         return {_id(task["task"]): _answer(task) for task in tasks}
     except (ValueError, KeyError, TypeError) as error:
-        raise Unable(f"bench tasks printed another form than this synth reads ({error!r}): build both anew") from error
+        raise Unable(f"bench tasks printed another form than this synth reads ({error!r}): build both again") from error
 
 
 def _id(name):

@@ -82,14 +82,14 @@ class NodesTest(Case):
                 self.assertIsNone(node.records())
                 node.lose()
         self.assertEqual(node.calls, remote.MOST_CALLS)
-        self.assertIn("exit 7: ended with exit status 7: no route; it is given up: no worker was ready in 4 calls",
+        self.assertIn("exit 7: ended with exit status 7: no route; the node is abandoned: no worker was ready in 4 calls",
                       node.loss())
 
     def test_a_node_that_is_lost_for_good_is_given_up_when_it_was_away_too_long(self):
         node = self.called(f"mkdir '{self.folder}/once' 2>/dev/null && echo '{{\"ready\": {{}}}}'", self.settings())
         self.assertEqual(node.records(), [])
         for away, words in ((0.0, "it is called again in 1 s"), (remote.MOST_AWAY_S - 600, "called again in 2 s"),
-                            (remote.MOST_AWAY_S, "it is given up: no worker was there for 30 minutes")):
+                            (remote.MOST_AWAY_S, "the node is abandoned: no worker was there for 30 minutes")):
             node.seen = time.monotonic() - away
             self.assertIsNone(node.records())
             node.lose()
