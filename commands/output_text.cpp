@@ -17,10 +17,6 @@ bool is_control(unsigned char byte) {
 
 }  // namespace
 
-std::string fixed(double value, int digits) {
-  return formatted("%.*f", digits, value);
-}
-
 std::string for_terminal(std::string_view text) {
   std::string out;
   unsigned char before = 0;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/progress.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 
-#include "commands/output_text.hpp"
+#include "runtime/clock.hpp"
 
 namespace warpsmith::commands {
 namespace {
@@ -58,10 +60,10 @@ std::string warnings_text(const ProgressView& view) {
 /// What composers have done, and the tasks that rollouts draw from; empty without composers.
 std::string composing_text(const ProgressView& view) {
   if (!view.seen.texts.contains("composer-0.phase")) return "";
-  const std::string preparing = phase_of(view, "composer-0") == "preparing" ? " (preparing)" : "";
-  return formatted(" | composed %.0f of %.0f candidates", value(view, "synthesis-0.composed"),
-                   value(view, "synthesis-0.candidates")) +
-         preparing + formatted(", %.0f tasks in use", value(view, "synthesis-0.accepted"));
+  const bool preparing = phase_of(view, "composer-0") == "preparing";
+  return fmt::format(" | composed {:.0f} of {:.0f} candidates{}, {:.0f} tasks in use",
+                     value(view, "synthesis-0.composed"), value(view, "synthesis-0.candidates"),
+                     preparing ? " (preparing)" : "", value(view, "synthesis-0.accepted"));
 }
 
 /// Time until the trajectories or the time limit end the run, whichever comes first: "3m left". "up
@@ -76,12 +78,6 @@ std::string left_text(const std::optional<ProgressView>& first, const ProgressVi
 }
 
 }  // namespace
-
-std::string duration_text(std::chrono::seconds span) {
-  const auto s = static_cast<long long>(span.count());
-  if (s >= 3600) return formatted("%lldh%02lldm", s / 3600, s / 60 % 60);
-  return s >= 60 ? formatted("%lldm%02llds", s / 60, s % 60) : formatted("%llds", s);
-}
 
 std::vector<std::string> early_warnings(const Observation& seen) {
   const std::string prefix = "learner-0.warning.";
@@ -121,21 +117,19 @@ std::string ProgressLine::opening(const ProgressView& view) const {
   const std::string end = composing_text(view) + " | sandbox: " + phase_of(view, "sandbox-0") +
                           " | " + duration_text(view.elapsed);
   if (view.counts.admitted > 0) {
-    return formatted("%s: %llu admitted, %llu ended | %.0f tok/s | judge queue %.0f",
-                     view.resumed ? "resumed" : "first trajectories",
-                     static_cast<unsigned long long>(view.counts.admitted),
-                     static_cast<unsigned long long>(trajectories_ended(view)),
-                     rate(view, "generator-0.sampled_tokens"), value(view, "sandbox-0.queued")) +
-           end;
+    return fmt::format("{}: {} admitted, {} ended | {:.0f} tok/s | judge queue {:.0f}{}",
+                       view.resumed ? "resumed" : "first trajectories", view.counts.admitted,
+                       trajectories_ended(view), rate(view, "generator-0.sampled_tokens"),
+                       value(view, "sandbox-0.queued"), end);
   }
   const double ready = value(view, "synthesis-0.accepted");
   const double refused = value(view, "synthesis-0.refused");
   const double all = ready + refused + value(view, "synthesis-0.queued");
   const double awaited = value(view, "synthesis-0.awaited");
   const bool is_early = awaited > 0 && awaited < all;  // the rest comes while the policy trains
-  return formatted("tasks ready %.0f/%.0f", ready, is_early ? awaited : all) +
-         (is_early ? formatted(" to begin, %.0f in all", all) : "") +
-         (refused > 0 ? formatted(", %.0f refused", refused) : "") + end;
+  return fmt::format("tasks ready {:.0f}/{:.0f}", ready, is_early ? awaited : all) +
+         (is_early ? fmt::format(" to begin, {:.0f} in all", all) : "") +
+         (refused > 0 ? fmt::format(", {:.0f} refused", refused) : "") + end;
 }
 
 std::string ProgressLine::figures(const ProgressView& view) const {
@@ -143,30 +137,26 @@ std::string ProgressLine::figures(const ProgressView& view) const {
     return value(view, std::string{"learner-0."} + name);
   };
   const uint64_t dropped = view.counts.admitted - view.counts.trained - view.counts.in_flight;
-  std::string line = formatted(
-      "%llu/%llu step %.0f | reward %.2f pass %.0f%% >eager %.0f%% >compile %.0f%% | ",
-      static_cast<unsigned long long>(view.counts.admitted),
-      static_cast<unsigned long long>(view.trajectories), learner("step"), learner("reward"),
+  std::string line = fmt::format(
+      "{}/{} step {:.0f} | reward {:.2f} pass {:.0f}% >eager {:.0f}% >compile {:.0f}% | ",
+      view.counts.admitted, view.trajectories, learner("step"), learner("reward"),
       100 * learner("pass_rate"), 100 * learner("faster_eager"), 100 * learner("faster_compile"));
-  line += formatted("%.0f tok/s lag %.1f dropped %llu | queue judge %.0f learn %.0f | ",
-                    rate(view, "generator-0.sampled_tokens"), learner("lag_mean"),
-                    static_cast<unsigned long long>(dropped), value(view, "sandbox-0.queued"),
-                    learner("queued"));
-  line += formatted("idle gen %.0f%% judge %.0f%% learn %.0f%% | ",
-                    100 * idle_share(view, "generator-0"), 100 * idle_share(view, "sandbox-0"),
-                    100 * idle_share(view, "learner-0"));
+  line += fmt::format("{:.0f} tok/s lag {:.1f} dropped {} | queue judge {:.0f} learn {:.0f} | ",
+                      rate(view, "generator-0.sampled_tokens"), learner("lag_mean"), dropped,
+                      value(view, "sandbox-0.queued"), learner("queued"));
+  line += fmt::format("idle gen {:.0f}% judge {:.0f}% learn {:.0f}% | ",
+                      100 * idle_share(view, "generator-0"), 100 * idle_share(view, "sandbox-0"),
+                      100 * idle_share(view, "learner-0"));
   return line + left_text(first_ended_, view) + composing_text(view) + uncommon_phase(view) +
          warnings_text(view);
 }
 
 std::string ProgressLine::samples(const ProgressView& view) const {
-  return formatted(
-             "%llu/%llu samples | %.0f tok/s | queue judge %.0f | idle gen %.0f%% judge %.0f%% | ",
-             static_cast<unsigned long long>(trajectories_ended(view)),
-             static_cast<unsigned long long>(view.trajectories),
-             rate(view, "generator-0.sampled_tokens"), value(view, "sandbox-0.queued"),
-             100 * idle_share(view, "generator-0"), 100 * idle_share(view, "sandbox-0")) +
-         left_text(first_ended_, view) + uncommon_phase(view);
+  return fmt::format(
+      "{}/{} samples | {:.0f} tok/s | queue judge {:.0f} | idle gen {:.0f}% judge {:.0f}% | {}{}",
+      trajectories_ended(view), view.trajectories, rate(view, "generator-0.sampled_tokens"),
+      value(view, "sandbox-0.queued"), 100 * idle_share(view, "generator-0"),
+      100 * idle_share(view, "sandbox-0"), left_text(first_ended_, view), uncommon_phase(view));
 }
 
 std::string ProgressLine::next(const ProgressView& view) {

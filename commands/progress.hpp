@@ -52,7 +52,4 @@ class ProgressLine {
   std::deque<ProgressView> views_{ProgressView{}};  // rates are taken against the oldest
 };
 
-/// "1h02m", "3m10s", "12s".
-std::string duration_text(std::chrono::seconds span);
-
 }  // namespace warpsmith::commands

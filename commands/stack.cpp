@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/stack.hpp"
 
+#include <fmt/format.h>
 #include <torch/headeronly/version.h>
 
 #include <caf/config.hpp>
@@ -19,7 +20,7 @@ std::vector<GpuRecord> gpu_records(const cuda::Driver& driver) {
   for (const cuda::Gpu& gpu : *gpus) {
     records.push_back({gpu.name, static_cast<uint64_t>(gpu.memory_bytes),
                        cuda::version_text(driver.cuda_version()),
-                       "sm_" + std::to_string(gpu.capability_major * 10 + gpu.capability_minor)});
+                       fmt::format("sm_{}", gpu.capability_major * 10 + gpu.capability_minor)});
   }
   return records;
 }
@@ -30,9 +31,8 @@ StackRecord full_stack() {
   StackRecord stack = host_stack();
   stack.warpsmith = program_version();
   stack.versions["torch"] = TORCH_VERSION;
-  stack.versions["caf"] = std::to_string(CAF_MAJOR_VERSION) + '.' +
-                          std::to_string(CAF_MINOR_VERSION) + '.' +
-                          std::to_string(CAF_PATCH_VERSION);
+  stack.versions["caf"] =
+      fmt::format("{}.{}.{}", CAF_MAJOR_VERSION, CAF_MINOR_VERSION, CAF_PATCH_VERSION);
   if (const auto driver = cuda::Driver::load()) stack.gpus = gpu_records(*driver);
   constexpr size_t most_bytes = 1U << 16U;
   if (const auto text = read_text_file("/proc/driver/nvidia/version", most_bytes)) {

@@ -5,6 +5,8 @@
 // costs no more memory than valid input of the same length.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <bit>
 #include <cereal/cereal.hpp>
 #include <cereal/types/array.hpp>
@@ -146,8 +148,7 @@ Result<T> unpack(const char* data, size_t size) {
     Reader reader{data, size};
     reader(record);
     if (reader.left() != 0) {
-      return fail(ErrorCode::parse_failed,
-                  std::to_string(reader.left()) + " bytes after the record");
+      return fail(ErrorCode::parse_failed, fmt::format("{} bytes after the record", reader.left()));
     }
   } catch (const std::exception& e) {
     return fail(ErrorCode::parse_failed, e.what());

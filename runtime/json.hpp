@@ -7,6 +7,8 @@
 // optional is null. A record with `json_as_array` is an array of its values.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -97,7 +99,7 @@ Result<int64_t> read_signed(const nlohmann::json& json, int64_t low, int64_t hig
 Result<uint64_t> read_unsigned(const nlohmann::json& json, uint64_t high, const std::string& place);
 
 inline std::string element(const std::string& place, size_t index) {
-  return place + '[' + std::to_string(index) + ']';
+  return fmt::format("{}[{}]", place, index);
 }
 inline std::string field(const std::string& place, std::string_view name) {
   return place.empty() ? std::string{name} : place + '.' + std::string{name};

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/random_stream.hpp"
 
+#include <fmt/format.h>
+
 #include <string>
 
 #include "runtime/bytes.hpp"
@@ -20,7 +22,7 @@ std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> c, std::array<uint32_
 }
 
 RandomStream::RandomStream(uint64_t seed, std::string_view owner, uint64_t index) : lane_(index) {
-  const uint64_t key = checksum64(std::to_string(seed) + '/' + std::string(owner));
+  const uint64_t key = checksum64(fmt::format("{}/{}", seed, owner));
   key_ = {static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32U)};
 }
 

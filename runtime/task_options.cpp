@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/task_options.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -37,9 +39,8 @@ Result<TaskOptions> read_task_options(std::string_view code) {
     ++number;
     if (!value) continue;
     if (seen || (*value != "True" && *value != "False")) {
-      return fail(ErrorCode::parse_failed, "line " + std::to_string(number) + ": " +
-                                               std::string(option) +
-                                               ": expected True or False, once");
+      return fail(ErrorCode::parse_failed,
+                  fmt::format("line {}: {}: expected True or False, once", number, option));
     }
     seen = true;
     options.custom_kernels_only = *value == "True";

@@ -50,11 +50,6 @@ inline constexpr std::string_view no_submission = "no_submission";
 inline std::string_view verdict_name(const Outcome& outcome) noexcept {
   return outcome.verdict ? to_string(*outcome.verdict) : no_submission;
 }
-/// Sets the verdict by such a name. For any other name, returns false and sets no verdict.
-inline bool set_verdict(Outcome& outcome, std::string_view name) noexcept {
-  outcome.verdict = enum_of<VerdictClass>(name);
-  return outcome.verdict || name == no_submission;
-}
 
 /// A whole trajectory, as the learner trains it: its segments in order, then the outcome.
 struct Trajectory {

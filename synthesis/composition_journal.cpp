@@ -2,6 +2,7 @@
 #include "synthesis/composition_journal.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,7 +18,7 @@ namespace fs = std::filesystem;
 constexpr size_t most_bytes = size_t{4} << 30U;
 
 tl::unexpected<Error> corrupt(const fs::path& file, size_t line, const std::string& why) {
-  return fail(ErrorCode::corrupt, file.string() + ':' + std::to_string(line) + ": " + why);
+  return fail(ErrorCode::corrupt, fmt::format("{}:{}: {}", file.string(), line, why));
 }
 
 }  // namespace

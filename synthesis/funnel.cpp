@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "synthesis/funnel.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -32,13 +34,13 @@ void Funnel::add(const Composition& composition) {
 }
 
 std::string line_of(const Funnel& funnel) {
-  std::string text = std::to_string(funnel.accepted) + " accepted of " +
-                     std::to_string(funnel.candidates) + " candidates";
+  std::string text =
+      fmt::format("{} accepted of {} candidates", funnel.accepted, funnel.candidates);
   auto reasons = by_count(funnel);
   if (reasons.size() > most_reasons) reasons.resize(most_reasons);
   for (const auto& [reason, count] : reasons) {
-    text += (reason == reasons.front().first ? "; rejected: " : ", ") + std::to_string(count) +
-            ' ' + reason;
+    text += fmt::format("{}{} {}", (reason == reasons.front().first ? "; rejected: " : ", "), count,
+                        reason);
   }
   return text;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/base/gpu_share.hpp"
 
+#include <fmt/format.h>
+
 #include <thread>
 
 #include "actors/base/actor_state.hpp"
@@ -17,8 +19,8 @@ std::string name_of(int gpu) {
   if (!gpus) throw ActorFailure(gpus.error());
   if (gpu >= std::ssize(*gpus)) {
     throw ActorFailure(
-        {ErrorCode::unsupported, "GPU " + std::to_string(gpu) + ": expected less than " +
-                                     std::to_string(gpus->size()) + ", the number of GPUs here"});
+        {ErrorCode::unsupported,
+         fmt::format("GPU {}: expected less than {}, the number of GPUs here", gpu, gpus->size())});
   }
   return gpu_device((*gpus)[static_cast<size_t>(gpu)]);
 }

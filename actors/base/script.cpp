@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/base/script.hpp"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "runtime/environment.hpp"
@@ -28,14 +30,14 @@ Result<std::string> run_script(const std::filesystem::path& script,
   if (exit->timed_out) {
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(timeout);
     return fail(ErrorCode::timeout,
-                script.string() + ": not done within " + std::to_string(seconds.count()) + " s");
+                fmt::format("{}: not done within {} s", script.string(), seconds.count()));
   }
   if (exit->exit_code == 0) return std::move(exit->out);
   if (exit->exit_code == bad_arguments) {
     return fail(ErrorCode::invalid_argument, last_line(exit->err));
   }
-  const std::string end = exit->signal != 0 ? "signal " + std::to_string(exit->signal)
-                                            : "exit code " + std::to_string(exit->exit_code);
+  const std::string end = exit->signal != 0 ? fmt::format("signal {}", exit->signal)
+                                            : fmt::format("exit code {}", exit->exit_code);
   return fail(ErrorCode::process_failed, script.string() + ": " + end + ": " + exit->err);
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/base/secret_key.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <string_view>
@@ -26,12 +28,12 @@ Result<std::string> secret_key(const std::string& setting, const std::string& va
                                                " is not set; export it with the endpoint's key");
   }
   if (std::string_view{key}.size() < shortest_key) {
-    return fail(ErrorCode::invalid_config,
-                setting + ": the key in " + variable + " has less than " +
-                    std::to_string(shortest_key) +
-                    " characters: too few to find it again in answers, so it would be stored with "
-                    "the run; give the endpoint a longer key, or set " +
-                    setting + " to \"\" for an endpoint that needs none");
+    return fail(
+        ErrorCode::invalid_config,
+        fmt::format("{}: the key in {} has less than {} characters: too few to find it again in "
+                    "answers, so it would be stored with the run; give the endpoint a longer key, "
+                    "or set {} to \"\" for an endpoint that needs none",
+                    setting, variable, shortest_key, setting));
   }
   if (is_plain_key(key)) return std::string{key};
   return fail(ErrorCode::invalid_config, setting + ": the key in " + variable +

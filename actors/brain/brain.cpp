@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/brain/brain.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <caf/send.hpp>
 #include <utility>
@@ -268,13 +270,14 @@ void BrainState::answered(TrajectoryId id, const ChatAnswer& answer) {
 void BrainState::retry_turn(TrajectoryId id, const HttpReply& reply, const std::string& why) {
   Turn& turn = *sessions_.at(id).turn;
   if (turn.attempts > settings_.config.retries) {
-    return end_run({{ErrorCode::peer_lost, why + " (attempt " + std::to_string(turn.attempts) +
-                                               ", the last one of brain.retries)"}});
+    return end_run(
+        {{ErrorCode::peer_lost,
+          fmt::format("{} (attempt {}, the last one of brain.retries)", why, turn.attempts)}});
   }
   const auto wait =
       wait_before(turn.attempts, reply.retry_after, settings_.config.max_wait, random_.uniform());
-  log::warn(label() + ": trajectory " + std::to_string(id) + ": " + why + "; attempt " +
-            std::to_string(turn.attempts + 1) + " in " + seconds_text(wait));
+  log::warn(fmt::format("{}: trajectory {}: {}; attempt {} in {}", label(), id, why,
+                        turn.attempts + 1, duration_text(wait)));
   turn.phase = Phase::waiting;
   turn.due = SteadyClock::now() + wait;
   self_->delayed_send(self_, wait, atom::tick_v);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/brain/candidates.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -81,8 +83,9 @@ Result<std::string> answer_of(const fs::path& folder) {
                 "no recorded solution: " + folder.string() + "/ has no files");
   if (std::ranges::equal(policy::fenced_files(answer), files, same)) return answer;
   return fail(ErrorCode::unsupported,
-              folder.string() + ": expected at most " + std::to_string(policy::max_fenced_files) +
-                  " files of text, without blanks in their names and </think> in their texts");
+              fmt::format("{}: expected at most {} files of text, without blanks in their names "
+                          "and </think> in their texts",
+                          folder.string(), policy::max_fenced_files));
 }
 
 /// The places of one task's trajectories, replayed in order of admission. The place of a dropped
@@ -126,7 +129,7 @@ Result<SamplePlace> place_of(const RunPaths& run, TrajectoryId id) {
         return {};
       }));
   if (!place.task_id.empty()) return place;
-  return fail(ErrorCode::not_found, "run.db has no trajectory " + std::to_string(id));
+  return fail(ErrorCode::not_found, fmt::format("run.db has no trajectory {}", id));
 }
 
 Result<std::string> candidate_answer(const fs::path& folder, const SamplePlace& place) {
@@ -142,10 +145,10 @@ Result<std::string> candidate_answer(const fs::path& folder, const SamplePlace& 
   if (numbered.empty() && place.index == 0) return answer_of(task);
   if (place.index < numbered.size()) return answer_of(numbered[place.index]);
   return fail(ErrorCode::not_found,
-              "no recorded solution for sample " + std::to_string(place.index + 1) + " of task " +
-                  place.task_id + ": " + task.string() + "/ has " +
-                  std::to_string(std::max<size_t>(numbered.size(), 1)) +
-                  "; add one (1/, 2/ … contain one sample each), or ask for fewer samples");
+              fmt::format("no recorded solution for sample {} of task {}: {}/ has {}; add one (1/, "
+                          "2/ … contain one sample each), or ask for fewer samples",
+                          place.index + 1, place.task_id, task.string(),
+                          std::max<size_t>(numbered.size(), 1)));
 }
 
 }  // namespace warpsmith::actors

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/brain/chat_completion.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -113,8 +115,7 @@ class Writer {
     if (!turn->words.empty()) message["content"] = turn->words;
     std::vector<Json> results;
     for (const ParsedCall& call : turn->calls) {
-      const std::string id =
-          "call_" + std::to_string(turn_) + '_' + std::to_string(results.size() + 1);
+      const std::string id = fmt::format("call_{}_{}", turn_, results.size() + 1);
       message["tool_calls"].push_back(call_json(style_, call, id));
       results.push_back(
           Json{{"role", "tool"}, {"tool_call_id", id}, {"content", messages_[next_++].content}});
@@ -216,7 +217,7 @@ Result<void> add_call(const Json& call, size_t position, ChatAnswer& answer) {
   const auto given = count_in(at(call, "index"));
   const size_t index = given ? static_cast<size_t>(*given) : position;
   if (index >= most_calls) {
-    return not_an_answer("more than " + std::to_string(most_calls) + " tool calls");
+    return not_an_answer(fmt::format("more than {} tool calls", most_calls));
   }
   if (answer.calls.size() <= index) answer.calls.resize(index + 1);
   const Json& function = at(call, "function");

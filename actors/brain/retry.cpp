@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/brain/retry.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -60,13 +62,12 @@ ReplyAssessment of_status(const HttpReply& reply, const Endpoint& endpoint, bool
   const int status = reply.status;
   if (status >= 300 && status < 400) {
     return {ReplyAction::end_run,
-            std::to_string(status) + ": it redirects to " +
-                (reply.location.empty() ? "nowhere" : reply.location) +
-                ", which is not followed; set brain.url to it",
+            fmt::format("{}: it redirects to {}, which is not followed; set brain.url to it",
+                        status, (reply.location.empty() ? "nowhere" : reply.location)),
             {}};
   }
-  const std::string why = std::to_string(status) + ": " +
-                          error_text(reply.content_type, reply.body) + remedy_of(status, endpoint);
+  const std::string why = fmt::format(
+      "{}: {}{}", status, error_text(reply.content_type, reply.body), remedy_of(status, endpoint));
   if (is_passing(status)) return {ReplyAction::retry, why, {}};
   const bool of_all = status >= 401 && status <= 404;
   return {of_all ? ReplyAction::end_run : refusal(any_taken), why, {}};

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/composer/composer.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
@@ -94,7 +96,7 @@ ComposerSettings composer_settings(const RunConfig& config, const std::string& p
                                    const fs::path& scratch, uint32_t index) {
   nlohmann::json settings = origin_of(config);
   settings["cache"] = (cache_folder() / "synthesis").string();
-  settings["folder"] = (scratch / ("composer-" + std::to_string(index))).string();
+  settings["folder"] = (scratch / (fmt::format("composer-{}", index))).string();
   ComposerSettings composer;
   if (config.synthesis.compose.composer == ComposerKind::llm) {
     settings["llm"] = model_of(config.synthesis.compose);
@@ -173,11 +175,11 @@ std::optional<std::string> ComposerState::reason_to_abandon(const Error& why) co
   if (why.code == ErrorCode::unsupported) return "";
   if (!last_ready_) {
     if (failed_calls_ < settings_.most_calls) return std::nullopt;
-    return " after " + std::to_string(failed_calls_) + " calls";
+    return fmt::format(" after {} calls", failed_calls_);
   }
   const auto away = SteadyClock::now() - *last_ready_;
   if (away < settings_.longest_absence) return std::nullopt;
-  return ", unreachable for " + seconds_text(away);
+  return ", unreachable for " + duration_text(away);
 }
 
 void ComposerState::tick(atom::tick /*unused*/) {
@@ -255,7 +257,7 @@ void ComposerState::worker_ended(const Error& why) {
   if (why.code == ErrorCode::unsupported) return abandon(why);
   if (why.code == ErrorCode::capacity) return return_candidate(why);
   if (!ready_ || ++worker_deaths_ == most_worker_deaths) throw ActorFailure(why);
-  log::warn(label() + ": candidate " + std::to_string(candidate_->index) + ": " + why.message);
+  log::warn(fmt::format("{}: candidate {}: {}", label(), candidate_->index, why.message));
   deliver({.index = candidate_->index, .reason = "died", .detail = why.message.substr(0, 300)});
 }
 
@@ -306,7 +308,7 @@ void ComposerState::ask_policy(const std::string& prompt) {
 }
 
 void ComposerState::policy_failed(const std::string& why) {
-  log::info(label() + ": candidate " + std::to_string(candidate_->index) + ": " + why);
+  log::info(fmt::format("{}: candidate {}: {}", label(), candidate_->index, why));
   end_question();
   tell_worker(failure_message(why));
 }

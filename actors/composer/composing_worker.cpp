@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/composer/composing_worker.hpp"
 
+#include <fmt/format.h>
 #include <poll.h>
 #include <nlohmann/json.hpp>
 
@@ -66,8 +67,8 @@ Result<std::optional<std::string>> ComposingWorker::answer() {
 
 Error ComposingWorker::ended() {
   const ChildExit exit = child_.wait(Deadline::after(ends_within));
-  const std::string how = exit.signal != 0 ? "signal " + std::to_string(exit.signal)
-                                           : "exit status " + std::to_string(exit.exit_code);
+  const std::string how = exit.signal != 0 ? fmt::format("signal {}", exit.signal)
+                                           : fmt::format("exit status {}", exit.exit_code);
   return {meaning_of(exit), "the composing worker ended with " + how + ": " + last_line(exit.err)};
 }
 

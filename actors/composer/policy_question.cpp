@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/composer/policy_question.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace warpsmith::actors {
@@ -25,9 +27,9 @@ Result<PolicyQuestion> PolicyQuestion::make(const PolicyText& text, uint64_t ind
   call.new_tokens = text.encode(prompt);
   const int64_t room = text.max_tokens - static_cast<int64_t>(call.new_tokens.size());
   if (room <= 0) {
-    return fail(ErrorCode::capacity, "the prompt of " + std::to_string(call.new_tokens.size()) +
-                                         " tokens leaves no room within agent.max_tokens = " +
-                                         std::to_string(text.max_tokens));
+    return fail(ErrorCode::capacity,
+                fmt::format("the prompt of {} tokens leaves no room within agent.max_tokens = {}",
+                            call.new_tokens.size(), text.max_tokens));
   }
   call.credit = static_cast<int32_t>(std::min(room, text.max_answer));
   return question;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/generator/generator.hpp"
 
+#include <fmt/format.h>
+
 #include "actors/protocol/errors.hpp"
 #include "actors/protocol/inspect.hpp"
 #include "actors/protocol/local_messages.hpp"
@@ -76,7 +78,7 @@ void GeneratorState::start(Self self, GeneratorSettings settings, WeightStoreAct
 caf::result<bool> GeneratorState::generate(const GenerateCall& call) {
   if (engine_->version().step < call.step) {
     return to_caf({ErrorCode::capacity,
-                   label() + ": has no weights of step " + std::to_string(call.step) + " yet"});
+                   fmt::format("{}: has no weights of step {} yet", label(), call.step)});
   }
   // A whole prefix restarts the session, because the earlier reader is dead or no longer waiting.
   if (call.whole && streams_.contains(call.session)) release(atom::release_v, call.session);

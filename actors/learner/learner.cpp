@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/learner/learner.hpp"
 
+#include <fmt/format.h>
+
 #include "actors/protocol/errors.hpp"
 #include "actors/protocol/inspect.hpp"
 #include "policy/format/hf_folder.hpp"
@@ -138,16 +140,16 @@ Result<void> LearnerState::forward_pass(const Segment& segment) {
 
 void LearnerState::observe(const Segment& segment) {
   if (auto taken = forward_pass(segment); !taken) {
-    log::warn(label() + ": segment " + std::to_string(segment.number) + " of trajectory " +
-              std::to_string(segment.trajectory) + ": " + taken.error().message);
+    log::warn(fmt::format("{}: segment {} of trajectory {}: {}", label(), segment.number,
+                          segment.trajectory, taken.error().message));
     if (auto why = trainer_->halt()) throw ActorFailure(std::move(*why));
   }
 }
 
 void LearnerState::close(const Closed& closed) {
   if (auto taken = trainer_->close(closed.trajectory, closed.outcome); !taken) {
-    log::warn(label() + ": trajectory " + std::to_string(closed.trajectory) + ": " +
-              taken.error().message);
+    log::warn(
+        fmt::format("{}: trajectory {}: {}", label(), closed.trajectory, taken.error().message));
     record_drop({closed.trajectory, DropReason::infrastructure});
   }
   schedule_work();
@@ -220,7 +222,7 @@ void LearnerState::warn_early(const policy::StepReport& report, const Numbers& b
     last_numbers_["warning." + name] = 1;
     const auto found = before.find("warning." + name);
     if (found != before.end() && found->second > 0) continue;
-    const std::string text = name + " at step " + std::to_string(report.version.step);
+    const std::string text = fmt::format("{} at step {}", name, report.version.step);
     log::warn(label() + ": early warning: " + text);
     self_->send(ledger_, Event{"warning", label(), text});
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/ledger/conservation.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <string>
@@ -9,19 +11,19 @@ namespace warpsmith::actors {
 namespace {
 
 std::string name_of(TrajectoryId id) {
-  return "trajectory " + std::to_string(id);
+  return fmt::format("trajectory {}", id);
 }
 
 std::string words(const LedgerEntry& entry) {
   switch (entry.phase) {
     case TrajectoryPhase::open:
-      return "is open with " + std::to_string(entry.segments) + " segments";
+      return fmt::format("is open with {} segments", entry.segments);
     case TrajectoryPhase::closed:
       return "is closed";
     case TrajectoryPhase::stepped:
-      return "was used by step " + std::to_string(entry.step);
+      return fmt::format("was used by step {}", entry.step);
     case TrajectoryPhase::trained:
-      return "is trained (step " + std::to_string(entry.step) + ")";
+      return fmt::format("is trained (step {})", entry.step);
     case TrajectoryPhase::dropped:
       return "was dropped (" + std::string(to_string(entry.reason)) + ")";
   }
@@ -85,9 +87,8 @@ Result<Change> Conservation::append(TrajectoryId id, uint32_t number) {
   if (number < entry->segments) return Change::already;
   if (entry->phase != TrajectoryPhase::open) return refused("append", id, *entry);
   if (number > entry->segments) {
-    return fail(ErrorCode::invalid_argument, "append: " + name_of(id) + " expects segment " +
-                                                 std::to_string(entry->segments) + ", got " +
-                                                 std::to_string(number));
+    return fail(ErrorCode::invalid_argument, fmt::format("append: {} expects segment {}, got {}",
+                                                         name_of(id), entry->segments, number));
   }
   ++entry->segments;
   return Change::made;
@@ -130,9 +131,8 @@ Result<Change> Conservation::check_trainable(uint32_t step, std::span<const Traj
   }
   if (repeated == 0) return Change::made;
   if (repeated == ids.size()) return Change::already;
-  return fail(ErrorCode::invalid_argument, "train: step " + std::to_string(step) + " used " +
-                                               std::to_string(repeated) + " of " +
-                                               std::to_string(ids.size()) + " already");
+  return fail(ErrorCode::invalid_argument,
+              fmt::format("train: step {} used {} of {} already", step, repeated, ids.size()));
 }
 
 Result<Change> Conservation::train(uint32_t step, std::span<const TrajectoryId> ids) {
@@ -140,15 +140,14 @@ Result<Change> Conservation::train(uint32_t step, std::span<const TrajectoryId> 
   std::sort(unique.begin(), unique.end());
   if (std::adjacent_find(unique.begin(), unique.end()) != unique.end()) {
     return fail(ErrorCode::invalid_argument,
-                "train: step " + std::to_string(step) + " names a trajectory twice");
+                fmt::format("train: step {} names a trajectory twice", step));
   }
   const Result<Change> allowed = check_trainable(step, ids);
   if (!allowed || (*allowed == Change::already)) return allowed;
   if (ids.empty() && step == last_step_) return Change::already;
   if (step <= last_step_) {
-    return fail(ErrorCode::invalid_argument, "train: step " + std::to_string(step) +
-                                                 " is over; expected at least " +
-                                                 std::to_string(last_step_ + 1));
+    return fail(ErrorCode::invalid_argument,
+                fmt::format("train: step {} is over; expected at least {}", step, last_step_ + 1));
   }
   for (const TrajectoryId id : ids) {
     LedgerEntry& entry = entries_[id - 1];
@@ -162,9 +161,9 @@ Result<Change> Conservation::train(uint32_t step, std::span<const TrajectoryId> 
 Result<Change> Conservation::checkpointed(uint32_t step) {
   if (step <= durable_step_) return Change::already;
   if (step > last_step_) {
-    return fail(ErrorCode::invalid_argument, "checkpoint of step " + std::to_string(step) +
-                                                 ": the ledger has steps up to " +
-                                                 std::to_string(last_step_));
+    return fail(
+        ErrorCode::invalid_argument,
+        fmt::format("checkpoint of step {}: the ledger has steps up to {}", step, last_step_));
   }
   durable_step_ = step;
   for (LedgerEntry& entry : entries_) {
@@ -177,9 +176,11 @@ Result<Change> Conservation::checkpointed(uint32_t step) {
 
 Result<uint64_t> Conservation::restore(uint32_t step) {
   if (step > last_step_) {
-    return fail(ErrorCode::invalid_argument, "restore: checkpoint of step " + std::to_string(step) +
-                                                 " is ahead of the ledger, which has steps up to " +
-                                                 std::to_string(last_step_));
+    return fail(
+        ErrorCode::invalid_argument,
+        fmt::format(
+            "restore: checkpoint of step {} is ahead of the ledger, which has steps up to {}", step,
+            last_step_));
   }
   uint64_t returned = 0;
   for (LedgerEntry& entry : entries_) {

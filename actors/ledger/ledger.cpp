@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/ledger/ledger.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "actors/protocol/errors.hpp"
@@ -289,8 +291,8 @@ std::optional<Outcome> LedgerState::send_recorded(TrajectoryId id) {
 
 void LedgerState::drop_unreadable(TrajectoryId id, const Error& why) {
   const auto change = source_->store.drop(id, DropReason::infrastructure, why.message);
-  log::warn(label() + ": trajectory " + std::to_string(id) + ": " + why.message +
-            (change ? ", dropped" : ""));
+  log::warn(fmt::format("{}: trajectory {}: {}{}", label(), id, why.message,
+                        (change ? ", dropped" : "")));
   send_to_learner(change, Dropped{id, DropReason::infrastructure, why.message});
 }
 

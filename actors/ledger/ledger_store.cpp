@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/ledger/ledger_store.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -48,7 +50,7 @@ Result<Conservation> load_conservation(RunDatabase& db) {
     for (const TrajectoryRow& row : rows) {
       if (row.id != entries.size() + 1) {
         return fail(ErrorCode::corrupt,
-                    "run.db: trajectory " + std::to_string(entries.size() + 1) + " is missing");
+                    fmt::format("run.db: trajectory {} is missing", entries.size() + 1));
       }
       entries.push_back(entry_of(row, durable));
     }
@@ -145,8 +147,8 @@ Result<Change> LedgerStore::check_repeat(const Segment& segment, uint64_t checks
     return Change::already;
   }
   return fail(ErrorCode::already_exists,
-              "append: trajectory " + std::to_string(segment.trajectory) + " segment " +
-                  std::to_string(segment.number) + " is recorded with other bytes");
+              fmt::format("append: trajectory {} segment {} is recorded with other bytes",
+                          segment.trajectory, segment.number));
 }
 
 Result<void> LedgerStore::append_record(const Segment& segment, std::string_view payload) {
@@ -171,7 +173,7 @@ Result<Change> LedgerStore::close(TrajectoryId id, const Outcome& outcome) {
   TRY_VOID(ready());
   if (!std::isfinite(outcome.reward)) {
     return fail(ErrorCode::invalid_argument,
-                "close: trajectory " + std::to_string(id) + " has a reward that is not finite");
+                fmt::format("close: trajectory {} has a reward that is not finite", id));
   }
   auto change = core_.close(id);
   if (!change || *change == Change::already) return change;
@@ -188,10 +190,9 @@ Result<Change> LedgerStore::drop(TrajectoryId id, DropReason reason, const std::
 Result<Change> LedgerStore::mark_trained(const StepRow& step) {
   TRY_VOID(ready());
   if (step.version.incarnation != incarnation_) {
-    return fail(ErrorCode::invalid_argument, "train: step " + std::to_string(step.version.step) +
-                                                 " is of incarnation " +
-                                                 std::to_string(step.version.incarnation) +
-                                                 ", the run is in " + std::to_string(incarnation_));
+    return fail(ErrorCode::invalid_argument,
+                fmt::format("train: step {} is of incarnation {}, the run is in {}",
+                            step.version.step, step.version.incarnation, incarnation_));
   }
   auto change = core_.train(step.version.step, step.trajectories);
   if (!change || *change == Change::already) return change;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/rollout/rollout.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
@@ -193,8 +195,8 @@ void RolloutState::replace_lost_peers(TrajectoryId id, ActiveTrajectory& active)
 
 /// The previous synthesis will not answer.
 void RolloutState::repeat_task_requests(const SynthesisActor& former) {
-  log::info(label() + ": synthesis " + std::to_string(former.id()) +
-            " has a successor: repeating " + std::to_string(task_requests_.size()) + " requests");
+  log::info(fmt::format("{}: synthesis {} has a successor: repeating {} requests", label(),
+                        former.id(), task_requests_.size()));
   for (auto& [ticket, resumed] : std::exchange(task_requests_, {})) {
     --waiting_slots_;
     request_task(std::move(resumed));
@@ -404,8 +406,8 @@ void RolloutState::judged(const EvaluateCall& call, const Judgement& judgement) 
     self_->send(peers_->ledger, Judged{id, turn, final, *verdict, call.request.submission.files});
   } else {
     const auto& failure = std::get<InfraFailure>(judgement);
-    log::warn(label() + ": trajectory " + std::to_string(id) +
-              " has no verdict: " + std::string(to_string(failure.kind)) + ": " + failure.detail);
+    log::warn(fmt::format("{}: trajectory {} has no verdict: {}: {}", label(), id,
+                          to_string(failure.kind), failure.detail));
   }
   send(id, found->second.machine.judged(call.turn, judgement));
 }
@@ -433,8 +435,8 @@ void RolloutState::send(ActiveTrajectory& active, const Closed& closed) {
 }
 
 void RolloutState::send(ActiveTrajectory& /*active*/, const Dropped& dropped) {
-  log::info(label() + ": trajectory " + std::to_string(dropped.trajectory) +
-            " dropped: " + dropped.detail);
+  log::info(
+      fmt::format("{}: trajectory {} dropped: {}", label(), dropped.trajectory, dropped.detail));
   ask(self_, *this, "dropped", peers_->ledger, settings_.ledger_timeout, dropped)
       .then([](bool) {}, [this](const caf::error& error) { ledger_failed(error); });
 }

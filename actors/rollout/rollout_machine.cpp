@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/rollout/rollout_machine.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -67,7 +69,7 @@ Result<std::vector<std::vector<ParsedCall>>> scripted_calls(const AgentConfig& a
   for (const std::string& text : agent.scripted_turns) {
     auto calls = scripted_turn(text, agent);
     if (!calls) {
-      return fail("agent.scripted_turns[" + std::to_string(script.size()) + "]", calls.error());
+      return fail(fmt::format("agent.scripted_turns[{}]", script.size()), calls.error());
     }
     script.push_back(std::move(*calls));
   }
@@ -101,7 +103,7 @@ RolloutCommands RolloutMachine::admitted(const Admission& admission) {
   transcript_.add_masked(setup_->encode(prompt_));
   if (room() > 0) return begin_turn();
   return drop(DropReason::too_long,
-              "the prompt leaves no room within " + std::to_string(setup_->max_tokens) + " tokens");
+              fmt::format("the prompt leaves no room within {} tokens", setup_->max_tokens));
 }
 
 RolloutCommands RolloutMachine::resume(std::span<const Segment> segments) {
@@ -222,8 +224,8 @@ RolloutCommands RolloutMachine::end_turn(FinishReason finish) {
   if (std::exchange(summarising_, false)) return begin_context();
   if (!is_complete(turn) && room() <= 0) return stop_acting(true);
   if (!has_calls(turn)) {
-    results_ = {"error: the turn was cut after " + std::to_string(turn.size()) +
-                " tokens; say less in one turn"};
+    results_ = {
+        fmt::format("error: the turn was cut after {} tokens; say less in one turn", turn.size())};
     return observe();
   }
   auto calls = calls_in(turn);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/run/memory_budget.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <string>
 
@@ -13,6 +14,7 @@
 #include "policy/learn/stages/sft.hpp"
 #include "policy/learn/stages/value.hpp"
 #include "runtime/cuda/driver.hpp"
+#include "runtime/text.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -20,13 +22,6 @@ namespace {
 /// Overhead of one process on a GPU: contexts, modules and the allocator's rounding.
 constexpr int64_t process_bytes = int64_t{1} << 30;
 constexpr int64_t slot_bytes = process_bytes;  // of each slot's and each composer's worker
-
-/// "1.5 GiB".
-std::string gib(int64_t bytes) {
-  char text[32];
-  (void)std::snprintf(text, sizeof text, "%.1f GiB", static_cast<double>(bytes) / (1 << 30));
-  return text;
-}
 
 /// The bytes of each GPU of this machine.
 Result<std::vector<int64_t>> gpu_sizes() {
@@ -105,9 +100,11 @@ const char* key_of(const GpuNeed& need) {
 }
 
 std::string learner_parts(const policy::LearnerMemory& plan, const GpuNeed& need) {
-  return "learner: parameters with their state " + gib(plan.parameters) + ", published " +
-         gib(need.learner - plan.parameters - need.kept - plan.activations) + ", kept prefixes " +
-         gib(need.kept) + ", activations " + gib(plan.activations) + "; ";
+  const int64_t published = need.learner - plan.parameters - need.kept - plan.activations;
+  return fmt::format(
+      "learner: parameters with their state {}, published {}, kept prefixes {}, activations {}; ",
+      size_text(plan.parameters), size_text(published), size_text(need.kept),
+      size_text(plan.activations));
 }
 
 /// Settings that reduce a learner's memory if lower token limits are not enough.
@@ -145,7 +142,7 @@ std::string generator_remedies(const RunConfig& c, const MemoryBudget& budget, i
   const int64_t each = c.generator.count * budget.cache_token;
   const int64_t tokens = c.generator.cache_tokens - (excess + each - 1) / each;
   if (tokens >= c.agent.max_tokens) {
-    return "lower generator.cache_tokens to at most " + std::to_string(tokens);
+    return fmt::format("lower generator.cache_tokens to at most {}", tokens);
   }
   return "lower agent.max_tokens with generator.cache_tokens, generator.max_batch or "
          "generator.count, or use another GPU";
@@ -159,7 +156,7 @@ std::string remedy(const RunConfig& c, const MemoryBudget& budget, const GpuNeed
   if (fixed + process_bytes > size) return parameter_remedies(c.learner);
   const int64_t held = c.learner.max_held_bytes - excess;
   const bool is_enough = need.kept >= c.learner.max_held_bytes && held >= 1 << 20;
-  if (is_enough) return "lower learner.max_held to at most " + gib(held);
+  if (is_enough) return "lower learner.max_held to at most " + size_text(held);
   return learner_remedies(c, need);
 }
 
@@ -197,19 +194,19 @@ Result<void> check_gpus(const RunConfig& config, const MemoryBudget& budget,
                         const std::vector<int64_t>& sizes) {
   for (const auto& [gpu, need] : gpu_needs(config, budget)) {
     if (gpu >= std::ssize(sizes)) {
-      return fail(ErrorCode::unsupported, std::string(key_of(need)) + ": expected less than " +
-                                              std::to_string(sizes.size()) +
-                                              ", the number of GPUs here, got " +
-                                              std::to_string(gpu));
+      return fail(ErrorCode::unsupported,
+                  fmt::format("{}: expected less than {}, the number of GPUs here, got {}",
+                              key_of(need), sizes.size(), gpu));
     }
     const int64_t size = sizes[static_cast<size_t>(gpu)];
     if (need.total() <= size) continue;
     return fail(ErrorCode::capacity,
-                std::string(key_of(need)) + ": GPU " + std::to_string(gpu) + " has " + gib(size) +
-                    ", and the run needs " + gib(need.total()) + " of it (" +
-                    (need.learner > 0 ? learner_parts(budget.learner, need) : "") + "generators " +
-                    gib(need.engines) + "; sandboxes and composers " + gib(need.workers) +
-                    "; driver " + gib(process_bytes) + "): " + remedy(config, budget, need, size));
+                fmt::format("{}: GPU {} has {}, and the run needs {} of it ({}generators {}; "
+                            "sandboxes and composers {}; driver {}): {}",
+                            key_of(need), gpu, size_text(size), size_text(need.total()),
+                            (need.learner > 0 ? learner_parts(budget.learner, need) : ""),
+                            size_text(need.engines), size_text(need.workers),
+                            size_text(process_bytes), remedy(config, budget, need, size)));
   }
   return {};
 }
@@ -246,13 +243,13 @@ Result<void> check_data_gpu(const RunConfig& config, const policy::DataStageMemo
   const int64_t size = sizes.at(static_cast<size_t>(config.learner.gpu));
   const int64_t needed = plan.total() + process_bytes;
   if (needed <= size) return {};
-  return fail(ErrorCode::capacity,
-              "learner.gpu: GPU " + std::to_string(config.learner.gpu) + " has " + gib(size) +
-                  ", and the stage needs " + gib(needed) +
-                  " of it (parameters with gradients and moments " + gib(plan.parameters) +
-                  ", activations of " + std::to_string(longest_pack(config)) + " tokens " +
-                  gib(plan.activations) + "; driver " + gib(process_bytes) +
-                  "): " + data_remedies(config, plan.parameters, size));
+  return fail(
+      ErrorCode::capacity,
+      fmt::format("learner.gpu: GPU {} has {}, and the stage needs {} of it (parameters with "
+                  "gradients and moments {}, activations of {} tokens {}; driver {}): {}",
+                  config.learner.gpu, size_text(size), size_text(needed),
+                  size_text(plan.parameters), longest_pack(config), size_text(plan.activations),
+                  size_text(process_bytes), data_remedies(config, plan.parameters, size)));
 }
 
 Result<void> check_data_gpu_here(const RunConfig& config, const policy::DataStageMemory& plan) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/run/run_inputs.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "actors/brain/brain.hpp"
@@ -32,20 +34,20 @@ Result<std::string> read_skill(const std::string& contract) {
 Result<void> check_vocabulary(const policy::ModelConfig& model, const policy::Tokenizer& tokenizer,
                               const std::filesystem::path& folder) {
   if (tokenizer.vocabulary_size() <= model.vocab) return {};
-  return fail(ErrorCode::parse_failed, folder.string() + ": tokenizer.json has " +
-                                           std::to_string(tokenizer.vocabulary_size()) +
-                                           " entries, config.json allows only " +
-                                           std::to_string(model.vocab));
+  return fail(ErrorCode::parse_failed,
+              fmt::format("{}: tokenizer.json has {} entries, config.json allows only {}",
+                          folder.string(), tokenizer.vocabulary_size(), model.vocab));
 }
 
 /// Beyond the positions that it was trained on, a model does not fail but samples bad tokens.
 Result<void> check_positions(const RunConfig& config, const policy::ModelConfig& model,
                              const std::filesystem::path& folder) {
   if (config.agent.max_tokens <= model.max_positions) return {};
-  return fail(ErrorCode::invalid_config,
-              "agent.max_tokens: expected at most the max_position_embeddings of " +
-                  (folder / "config.json").string() + " (" + std::to_string(model.max_positions) +
-                  "), got " + std::to_string(config.agent.max_tokens));
+  return fail(
+      ErrorCode::invalid_config,
+      fmt::format(
+          "agent.max_tokens: expected at most the max_position_embeddings of {} ({}), got {}",
+          (folder / "config.json").string(), model.max_positions, config.agent.max_tokens));
 }
 
 /// Fails at the start of a run, before the first generator would.
@@ -128,11 +130,12 @@ Result<void> check_trainable(const RunConfig& config) {
                 "taken of log-probabilities at this temperature; only `eval` can sample at 0");
   }
   if (c.top_k == 0 && c.top_p >= 1) return check_composer(config);
-  return fail(ErrorCode::invalid_config,
-              "generator.top_k and top_p: expected 0 and 1 for training, got " +
-                  std::to_string(c.top_k) + " and " + std::to_string(c.top_p) +
-                  ": the ratios of the loss are of the whole distribution; only `eval` can sample "
-                  "from a part of it");
+  return fail(
+      ErrorCode::invalid_config,
+      fmt::format(
+          "generator.top_k and top_p: expected 0 and 1 for training, got {} and {}: the ratios of "
+          "the loss are of the whole distribution; only `eval` can sample from a part of it",
+          c.top_k, c.top_p));
 }
 
 Result<void> check_held_out(const RunInputs& inputs) {

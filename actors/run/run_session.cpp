@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/run/run_session.hpp"
 
+#include <fmt/format.h>
+
 #include <sstream>
 
 #include "runtime/log.hpp"
@@ -17,9 +19,9 @@ Result<CheckpointSearch> find_checkpoint(const CheckpointStore& checkpoints,
   for (const std::string& complaint : search.complaints) log::warn(complaint);
   if (search.found || ledger.durable_step() == 0) return search;
   const uint32_t step = ledger.durable_step();
-  return fail(ErrorCode::not_found, "no whole checkpoint in " +
-                                        checkpoints.path_of(step).parent_path().string() +
-                                        ": the ledger has one of step " + std::to_string(step));
+  return fail(ErrorCode::not_found,
+              fmt::format("no whole checkpoint in {}: the ledger has one of step {}",
+                          checkpoints.path_of(step).parent_path().string(), step));
 }
 
 Result<Origin> begin_incarnation(LedgerSource& ledger, const CheckpointStore& checkpoints) {

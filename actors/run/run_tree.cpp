@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/run/run_tree.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <caf/actor_system.hpp>
 #include <caf/scoped_actor.hpp>
@@ -231,8 +233,10 @@ RunTree::~RunTree() {
   waiting.detach();
   // Never freed: an actor that hangs may recover and use it.
   [[maybe_unused]] const auto* left_behind = parts_.release();
-  log::error("run: actors are still at work " + std::to_string(bound.count()) +
-             " ms (supervisor.stop_timeout) after the request to stop; they are abandoned");
+  log::error(
+      fmt::format("run: actors are still at work {} ms (supervisor.stop_timeout) after the request "
+                  "to stop; they are abandoned",
+                  bound.count()));
 }
 
 Result<ActorStatus> RunTree::status(std::chrono::milliseconds bound) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/run/selection.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -294,13 +296,13 @@ std::string selection_text(const Selection& selection) {
     for (const auto& [reason, ids] : one.rejected) rejected[reason] += ids.size();
     silenced += one.silenced;
   }
-  std::string text = std::to_string(kept_in(selection)) + " kept; rejected: ";
+  std::string text = fmt::format("{} kept; rejected: ", kept_in(selection));
   bool first = true;
   for (const auto& [reason, count] : rejected) {
-    text += (std::exchange(first, false) ? "" : ", ") + reason + ' ' + std::to_string(count);
+    text += fmt::format("{}{} {}", (std::exchange(first, false) ? "" : ", "), reason, count);
   }
   text += rejected.empty() ? "none" : "";
-  return silenced == 0 ? text : text + "; " + std::to_string(silenced) + " turns without loss";
+  return silenced == 0 ? text : fmt::format("{}; {} turns without loss", text, silenced);
 }
 
 std::string to_json(const Selection& selection) {

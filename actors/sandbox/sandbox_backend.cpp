@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/sandbox/sandbox_backend.hpp"
 
+#include <fmt/format.h>
+
 #include <optional>
 
 #include "actors/sandbox/slot_cores.hpp"
@@ -88,14 +90,13 @@ Result<void> check_slot_gpus(const SandboxConfig& config, SlotsOf origin) {
   const auto wanted = static_cast<size_t>(config.first_gpu + config.gpus);
   if (gpus.size() >= wanted) return {};
   if (origin == SlotsOf::command && config.gpus == 1) {
-    return fail(ErrorCode::invalid_argument, "--gpu " + std::to_string(config.first_gpu) +
-                                                 ": this machine has " +
-                                                 std::to_string(gpus.size()) + ", counted from 0");
+    return fail(ErrorCode::invalid_argument,
+                fmt::format("--gpu {}: this machine has {}, counted from 0", config.first_gpu,
+                            gpus.size()));
   }
-  return fail(ErrorCode::invalid_config, "sandbox.gpus = " + std::to_string(config.gpus) +
-                                             " from GPU " + std::to_string(config.first_gpu) +
-                                             " on, and this machine has " +
-                                             std::to_string(gpus.size()));
+  return fail(ErrorCode::invalid_config,
+              fmt::format("sandbox.gpus = {} from GPU {} on, and this machine has {}", config.gpus,
+                          config.first_gpu, gpus.size()));
 }
 
 Result<void> check_slots(const SandboxConfig& config, SlotsOf origin) {

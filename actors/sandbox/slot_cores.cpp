@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/sandbox/slot_cores.hpp"
 
+#include <fmt/format.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -58,27 +59,27 @@ Result<int> core_of_slot(const SandboxConfig& config, uint32_t index,
   if (config.first_core < 0) {
     const size_t from_end = (index + 1) * places;
     if (from_end <= allowed.size()) return allowed[allowed.size() - from_end];
-    return fail(ErrorCode::invalid_config,
-                "sandbox.count = " + std::to_string(config.count) +
-                    ": each slot needs its own core, and this process has " +
-                    std::to_string(allowed.size()) + " (" + text_of(allowed) + ')');
+    return fail(
+        ErrorCode::invalid_config,
+        fmt::format(
+            "sandbox.count = {}: each slot needs its own core, and this process has {} ({})",
+            config.count, allowed.size(), text_of(allowed)));
   }
   const int core = static_cast<int>(config.first_core) + static_cast<int>(index * places);
   if (std::ranges::binary_search(allowed, core)) return core;
-  return fail(ErrorCode::invalid_config,
-              "sandbox.first_core = " + std::to_string(config.first_core) + ": slot " +
-                  std::to_string(index) + " would have core " + std::to_string(core) +
-                  ", and this process has " + text_of(allowed));
+  return fail(
+      ErrorCode::invalid_config,
+      fmt::format("sandbox.first_core = {}: slot {} would have core {}, and this process has {}",
+                  config.first_core, index, core, text_of(allowed)));
 }
 
 Result<void> check_slot_cores(const SandboxConfig& config, SlotsOf origin) {
   const std::vector<int>& allowed = allowed_cores();
   if (origin == SlotsOf::command && static_cast<size_t>(config.count) > allowed.size()) {
     return fail(ErrorCode::invalid_argument,
-                "--slots " + std::to_string(config.count) + ": expected at most " +
-                    std::to_string(allowed.size()) +
-                    ", since each slot needs its own core and this process has " +
-                    std::to_string(allowed.size()) + " (" + text_of(allowed) + ')');
+                fmt::format("--slots {}: expected at most {}, since each slot needs its own core "
+                            "and this process has {} ({})",
+                            config.count, allowed.size(), allowed.size(), text_of(allowed)));
   }
   for (uint32_t slot = 0; slot < config.count; ++slot) {
     TRY_VOID(core_of_slot(config, slot, allowed));
@@ -118,9 +119,9 @@ int threads_within_cores(const LearnerConfig& config) {
   const int64_t cores = std::ssize(cores_in_force());
   const int64_t most = std::max<int64_t>(1, cores / config.gpus);  // of each rank
   if (config.threads <= most) return static_cast<int>(config.threads);
-  log::warn("learner.threads = " + std::to_string(config.threads) + ": expected at most " +
-            std::to_string(most) + " (" + std::to_string(cores) + " cores, " +
-            std::to_string(config.gpus) + " ranks); using that many");
+  log::warn(
+      fmt::format("learner.threads = {}: expected at most {} ({} cores, {} ranks); using that many",
+                  config.threads, most, cores, config.gpus));
   return static_cast<int>(most);
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/supervisor/restart_policy.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -48,9 +50,9 @@ RestartDecision RestartPolicy::on_failure(FailureClass failure,
   auto& times = restarts_.at(index);
   while (!times.empty() && now - times.front() >= limits.window) times.pop_front();
   if (times.size() >= limits.max_restarts) {
-    return GiveUp{std::string(to_string(failure)) + ": " + std::to_string(times.size()) +
-                  " restarts within " + std::to_string(limits.window.count()) + " ms, at most " +
-                  std::to_string(limits.max_restarts) + " allowed"};
+    return GiveUp{fmt::format("{}: {} restarts within {} ms, at most {} allowed",
+                              to_string(failure), times.size(), limits.window.count(),
+                              limits.max_restarts)};
   }
   const auto delay = delay_of(limits, times.size());
   times.push_back(now);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/supervisor/supervisor.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -58,7 +60,7 @@ Identity SupervisorState::identity_of(Kind kind, uint32_t index) const {
   static constexpr std::array<const char*, 10> names{
       "telemetry", "weight_store", "ledger",        "sandbox", "synthesis",
       "learner",   "generator",    "tool_executor", "rollout", "composer"};
-  return {std::string{names.at(static_cast<size_t>(kind))} + '-' + std::to_string(index), tap()};
+  return {fmt::format("{}-{}", names.at(static_cast<size_t>(kind)), index), tap()};
 }
 
 template <class Handle>
@@ -169,8 +171,7 @@ void SupervisorState::restart(const Child& child, const Error& cause) {
   ++restarts_;
   record("restart", child.label, cause.message);
   const auto delay = std::get<RestartAfter>(decision).delay;
-  log::info(label() + ": " + child.label + " starts again in " + std::to_string(delay.count()) +
-            " ms");
+  log::info(fmt::format("{}: {} starts again in {} ms", label(), child.label, delay.count()));
   self_->delayed_send(self_, delay, atom::respawn_v, static_cast<uint8_t>(child.kind), child.index);
 }
 
@@ -230,8 +231,9 @@ void SupervisorState::end_stuck(const Child& child) {
   self_->send_exit(child.handle, caf::exit_reason::user_shutdown);
   children_.erase(child.handle.address());
   const auto silent = settings_.status_bound * child.unanswered;
-  const Error cause{ErrorCode::timeout, "stuck: no answer for " + std::to_string(silent.count()) +
-                                            " ms (supervisor.stuck_timeout)"};
+  const Error cause{
+      ErrorCode::timeout,
+      fmt::format("stuck: no answer for {} ms (supervisor.stuck_timeout)", silent.count())};
   if (child.kind != Kind::rollout) return child_lost(child, cause);
   // The ledger hands its trajectories to another rollout only after its end.
   give_up({cause.code, child.label + ": " + cause.message + "; resume the run"});
@@ -276,8 +278,9 @@ void SupervisorState::flush_learner() {
             idle_flushes_ = at_work ? 0 : idle_flushes_ + 1;
             if (idle_flushes_ < most_idle_flushes || phase_ != RunPhase::flushing) return;
             give_up({ErrorCode::infrastructure,
-                     "the learner holds nothing to train, but " + std::to_string(counts_.closed) +
-                         " closed trajectories wait for a step; resume the run to train them"});
+                     fmt::format("the learner holds nothing to train, but {} closed trajectories "
+                                 "wait for a step; resume the run to train them",
+                                 counts_.closed)});
           },
           [this](const caf::error& error) {
             flush_asked_ = false;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/synthesis/composer_pool.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "actors/base/actor_state.hpp"
@@ -126,8 +128,8 @@ void ComposerPool::commit() {
     funnel_.add(*composition);
     hand_over(*composition);
     if (!composition->accepted()) {
-      log::info(state_->label() + ": candidate " + std::to_string(composition->index) + ": " +
-                composition->reason + ' ' + one_line(composition->detail));
+      log::info(fmt::format("{}: candidate {}: {} {}", state_->label(), composition->index,
+                            composition->reason, one_line(composition->detail)));
     }
   }
   if (funnel_.candidates > before) write_funnel();

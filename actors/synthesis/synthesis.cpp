@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/synthesis/synthesis.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <caf/sec.hpp>
 #include <limits>
@@ -108,9 +110,8 @@ void SynthesisState::leave_out_remaining_sources() {
   composer_pool_.stop();
   if (sources_.empty()) return;
   left_out_ += sources_.size();
-  log::warn(label() + ": " + std::to_string(sources_.size()) +
-            " tasks are left out: the pool is full (synthesis.max_tasks = " +
-            std::to_string(settings_.max_tasks) + ')');
+  log::warn(fmt::format("{}: {} tasks are left out: the pool is full (synthesis.max_tasks = {})",
+                        label(), sources_.size(), settings_.max_tasks));
   sources_.clear();
 }
 
@@ -149,17 +150,16 @@ void SynthesisState::ingest_failed(const caf::actor_addr& sandbox, const caf::er
   if (why.code == ErrorCode::invalid_argument || source->tries >= most_tries) {
     refuse(source->task, why);
   } else {
-    log::warn(label() + ": ingest of task " + source->task.id + " failed, try " +
-              std::to_string(source->tries) + " of " + std::to_string(most_tries) + ": " +
-              why.message);
+    log::warn(fmt::format("{}: ingest of task {} failed, try {} of {}: {}", label(),
+                          source->task.id, source->tries, most_tries, why.message));
     sources_.push_back(std::move(*source));
   }
   ingest_ended();
 }
 
 void SynthesisState::accept(PreparedTask task) {
-  log::info(label() + ": task " + task.task.id + " accepted, eager " +
-            std::to_string(task.facts.eager_ms) + " ms");
+  log::info(
+      fmt::format("{}: task {} accepted, eager {} ms", label(), task.task.id, task.facts.eager_ms));
   const auto [first, last] = waiting_for_id_.equal_range(task.task.id);
   for (auto it = first; it != last; ++it) it->second.deliver(task);
   waiting_for_id_.erase(first, last);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/tools/tool_executor.hpp"
 
+#include <fmt/format.h>
+
 #include "actors/protocol/errors.hpp"
 #include "actors/protocol/inspect.hpp"
 #include "actors/sandbox/sandbox_backend.hpp"
@@ -48,7 +50,7 @@ Result<ToolExecutorState::OpenWorkspace*> ToolExecutorState::workspace_of(const 
   const PreparedTask& task = call.task;
   TRY(auto files, sandbox::workspace_files(task.task, task.facts.signature,
                                            {settings_.box.contract, settings_.skill}));
-  TRY(auto made, base_->create("trajectory-" + std::to_string(call.trajectory), files));
+  TRY(auto made, base_->create(fmt::format("trajectory-{}", call.trajectory), files));
   sandbox::ToolBoxConfig config = settings_.box;
   config.task_id = task.task.id;
   auto opened = std::make_unique<OpenWorkspace>(std::move(made), std::move(config));

@@ -2,6 +2,8 @@
 #include "actors/weights/weight_store.hpp"
 
 #include <ATen/core/Tensor.h>
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <stdexcept>
 #include <string_view>
@@ -115,7 +117,7 @@ caf::result<WeightShard> WeightStoreState::pull_shard(atom::pull /*unused*/, Pol
                                                       uint32_t index) {
   if (!newest_.weights || version != newest_.version) {
     return to_caf({ErrorCode::stale,
-                   "version of step " + std::to_string(version.step) + " is no longer the newest"});
+                   fmt::format("version of step {} is no longer the newest", version.step)});
   }
   if (index >= shard_count(*newest_.weights, chunk_bytes_)) {
     return to_caf({ErrorCode::invalid_argument, "weight shard index beyond the last piece"});

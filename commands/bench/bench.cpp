@@ -11,6 +11,8 @@
 #include <ostream>
 #include <utility>
 
+#include "runtime/text.hpp"
+
 namespace warpsmith::commands {
 namespace {
 
@@ -27,11 +29,6 @@ std::vector<std::pair<CLI::App*, Action>> add_parts(CLI::App& app) {
     parts.emplace_back(sub, part.add(*sub));
   }
   return parts;
-}
-
-std::string padded(std::string text, size_t width) {
-  text.resize(std::max(text.size(), width), ' ');
-  return text;
 }
 
 constexpr const char* line_start = "\r\x1b[K";  // erases the line
@@ -70,19 +67,11 @@ void print_progress(const std::string& line) {
 }
 
 std::string table_of(const std::vector<BenchRow>& rows) {
-  size_t what = 0, figure = 0;
+  std::vector<std::vector<std::string>> cells;
   for (const BenchRow& row : rows) {
-    what = std::max(what, row.what.size());
-    figure = std::max(figure, row.figure.size());
+    cells.push_back({"  " + row.what, row.figure, row.bar.empty() ? "" : "bar " + row.bar});
   }
-  std::string out;
-  for (const BenchRow& row : rows) {
-    out += "  " + padded(row.what, what) + "  ";
-    out += std::string(figure - row.figure.size(), ' ') + row.figure;
-    if (!row.bar.empty()) out += "   bar " + row.bar;
-    out += '\n';
-  }
-  return out;
+  return text_table("lrl", cells);
 }
 
 StateLines::StateLines(std::ostream& out, size_t columns, size_t slots)

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "commands/command.hpp"
-#include "commands/output_text.hpp"
 #include "commands/signals.hpp"
 
 namespace warpsmith::commands {

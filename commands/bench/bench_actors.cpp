@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/bench/bench_actors.hpp"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <caf/actor_system.hpp>
@@ -132,11 +134,11 @@ nlohmann::json figures_json(const LatencyFigures& figures) {
 }
 
 std::string bar_text(double most_us) {
-  return "<= " + fixed(most_us, 0) + " us median";
+  return fmt::format("<= {:.0f} us median", most_us);
 }
 
 std::string figures_text(const LatencyFigures& figures) {
-  return fixed(figures.median_us, 1) + " us, 95 % within " + fixed(figures.p95_us, 1) + " us";
+  return fmt::format("{:.1f} us, 95 % within {:.1f} us", figures.median_us, figures.p95_us);
 }
 
 ExitCode bench_actors(const ActorsArguments& args) {

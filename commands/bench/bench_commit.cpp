@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `warpsmith bench commit` and `bench pairs`: the accuracy of the times in verdicts, measured with
 // a kernel that does nothing, a loop of known length, and repeated evaluations of one kernel.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
@@ -21,6 +23,7 @@
 #include "runtime/environment.hpp"
 #include "runtime/median.hpp"
 #include "runtime/process/child.hpp"
+#include "runtime/text.hpp"
 #include "sandbox/bench/self_check.hpp"
 #include "sandbox/contract/cpu/cpu_compiler.hpp"
 #include "sandbox/service/client.hpp"
@@ -92,7 +95,7 @@ Result<std::vector<VerdictPair>> measure_pairs(sandbox::Backend& backend, const 
       *sample = std::move(seen);
     }
     all.push_back(pair);
-    progress("pair " + std::to_string(i + 1) + " of " + std::to_string(pairs));
+    progress(fmt::format("pair {} of {}", i + 1, pairs));
   }
   return all;
 }
@@ -128,9 +131,9 @@ class BackgroundTraining {
     if (!child_ || child_->alive()) return {};
     const ChildExit end = child_->wait(Deadline::after(std::chrono::seconds{1}));
     return fail(ErrorCode::process_failed,
-                "--while-learning: the training beside the slot ended early (exit code " +
-                    std::to_string(end.exit_code) + ", signal " + std::to_string(end.signal) +
-                    "): " + end.err);
+                fmt::format("--while-learning: the training beside the slot ended early (exit code "
+                            "{}, signal {}): {}",
+                            end.exit_code, end.signal, end.err));
   }
 
  private:
@@ -185,15 +188,15 @@ void print_commit(const std::vector<sandbox::SelfCheck>& all, const CommitArgume
     return;
   }
   const auto figure = [&](double farthest, double Check::* field) {
-    return fixed(farthest, 1) + " us, median " + fixed(median_of_checks(all, field), 1) + " us";
+    return fmt::format("{:.1f} us, median {:.1f} us", farthest, median_of_checks(all, field));
   };
   std::cout << table_of({{"fresh processes", std::to_string(all.size()), {}},
                          {"worst overhead of a call", figure(overhead, &Check::raw_overhead_us),
-                          "<= " + fixed(bar_overhead_us, 0) + " us"},
+                          fmt::format("<= {:.0f} us", bar_overhead_us)},
                          {"worst no-op, overhead subtracted", figure(noop, &Check::noop_us),
-                          "within " + fixed(bar_noop_us, 0) + " us of 0"},
+                          fmt::format("within {:.0f} us of 0", bar_noop_us)},
                          {"worst loop of 1,000 us", figure(loop, &Check::loop_us),
-                          "within " + fixed(100 * bar_loop_share, 0) + " %"}});
+                          "within " + percent_text(bar_loop_share)}});
 }
 
 ExitCode bench_commit(const CommitArguments& args) {
@@ -230,7 +233,7 @@ void print_pairs(const std::vector<VerdictPair>& all, const CommitArguments& arg
   }
   std::cout << table_of(
       {{"pairs of evaluations of one kernel", std::to_string(all.size()), {}},
-       {"whose 95 % intervals overlap", std::to_string(overlapping), ">= " + std::to_string(bar)}});
+       {"whose 95 % intervals overlap", std::to_string(overlapping), fmt::format(">= {}", bar)}});
 }
 
 ExitCode bench_pairs(const CommitArguments& args) {

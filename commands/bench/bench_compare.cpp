@@ -3,6 +3,8 @@
 // figure by paired ratios, since a machine's speed changes between runs by more than builds do.
 #include "commands/bench/bench_compare.hpp"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
@@ -96,9 +98,9 @@ Result<BenchFigures> run_part(const fs::path& program, const std::string& part,
   const ChildExit ended = child.wait(Deadline::after(std::chrono::seconds{20}));
   if (signals.arrived()) return fail(ErrorCode::process_failed, "stopped");
   if (ended.exit_code != 0) {
-    return fail(ErrorCode::process_failed, program.string() + " bench " + part + ": exit code " +
-                                               std::to_string(ended.exit_code) + ": " +
-                                               last_line(ended.err));
+    return fail(ErrorCode::process_failed,
+                fmt::format("{} bench {}: exit code {}: {}", program.string(), part,
+                            ended.exit_code, last_line(ended.err)));
   }
   return bench_figures(ended.out, program.string() + " bench " + part);
 }
@@ -111,8 +113,8 @@ Result<FigurePairs> measure(const std::string& part, const CompareArguments& arg
     std::array<BenchFigures, 2> run;
     for (const int turn : {0, 1}) {
       const size_t which = (turn + i) % 2 == 0 ? 0 : 1;
-      print_progress(part + ": pair " + std::to_string(i + 1) + " of " +
-                     std::to_string(args.pairs) + (which == 0 ? ", old" : ", new"));
+      print_progress(fmt::format("{}: pair {} of {}{}", part, i + 1, args.pairs,
+                                 (which == 0 ? ", old" : ", new")));
       TRY(run.at(which), run_part(programs.at(which), part, args, signals));
     }
     add_pair(pairs, run[0], run[1]);
@@ -121,8 +123,8 @@ Result<FigurePairs> measure(const std::string& part, const CompareArguments& arg
 }
 
 std::string text_of(const FigureChange& change) {
-  return fixed(change.ratio, 3) + " (" + fixed(change.interval.low, 3) + " to " +
-         fixed(change.interval.high, 3) + ")";
+  return fmt::format("{:.3f} ({:.3f} to {:.3f})", change.ratio, change.interval.low,
+                     change.interval.high);
 }
 
 std::string table_text(const std::string& part, const std::vector<FigureChange>& changes,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `warpsmith bench decode`: tokens per second of the generator compared with `transformers`.
 #include <ATen/Parallel.h>
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
@@ -20,6 +21,7 @@
 #include "policy/model/weights.hpp"
 #include "runtime/environment.hpp"
 #include "runtime/json_text.hpp"
+#include "runtime/text.hpp"
 
 namespace warpsmith::commands {
 using namespace actors;
@@ -144,13 +146,12 @@ constexpr const char* all_name = "tokens_per_second";
 Result<std::map<std::string, double>> run_peer(int64_t batch, const DecodeArguments& args) {
   const std::string script = "scripts/bench_decode_peer.py";
   TRY(const auto output,
-      run_script(
-          source_folder() / script,
-          {args.subject.model.string(), "--batch", std::to_string(batch), "--prompt-tokens",
-           std::to_string(args.prompt_tokens), "--new-tokens", std::to_string(args.new_tokens),
-           "--device",
-           args.subject.device == "cuda" ? "cuda:" + std::to_string(args.subject.gpu) : "cpu"},
-          std::chrono::minutes{30}));
+      run_script(source_folder() / script,
+                 {args.subject.model.string(), "--batch", std::to_string(batch), "--prompt-tokens",
+                  std::to_string(args.prompt_tokens), "--new-tokens",
+                  std::to_string(args.new_tokens), "--device",
+                  args.subject.device == "cuda" ? fmt::format("cuda:{}", args.subject.gpu) : "cpu"},
+                 std::chrono::minutes{30}));
   return numbers_of(script, output, {prefill_name, decode_name, all_name});
 }
 
@@ -183,22 +184,23 @@ nlohmann::json to_json(const Figures& f) {
 }
 
 std::string compared(double own, const std::optional<double>& peer) {
-  if (!peer) return fixed(own, 0);
-  return fixed(own, 0) + " against " + fixed(*peer, 0) + ": " + fixed(own / *peer, 2) + "x";
+  if (!peer) return fmt::format("{:.0f}", own);
+  return fmt::format("{:.0f} against {:.0f}: {:.2f}x", own, *peer, own / *peer);
 }
 
 std::string to_text(const std::vector<Figures>& all) {
   std::vector<BenchRow> rows;
   for (const Figures& f : all) {
     const policy::DecodeBenchReport& own = f.own.report;
-    const std::string batch = ", batch " + std::to_string(own.batch);
+    const std::string batch = fmt::format(", batch {}", own.batch);
     rows.push_back({"decoded tokens per second" + batch,
                     compared(own.decode_tokens_per_second, f.peer_decode),
                     {}});
     if (f.own.memory_limit) {
       rows.push_back({"share of the memory limit" + batch,
-                      fixed(100 * own.decode_tokens_per_second / *f.own.memory_limit, 0) +
-                          " % of " + fixed(*f.own.memory_limit, 0),
+                      fmt::format("{} of {:.0f}",
+                                  percent_text(own.decode_tokens_per_second / *f.own.memory_limit),
+                                  *f.own.memory_limit),
                       {}});
     }
     rows.push_back({"sampled tokens per second with prefill" + batch,
@@ -208,7 +210,8 @@ std::string to_text(const std::vector<Figures>& all) {
                     compared(own.prefill_tokens_per_second, f.peer_prefill),
                     {}});
     if (f.own.swap_ms) {
-      rows.push_back({"pause for newer weights" + batch, fixed(*f.own.swap_ms, 1) + " ms", {}});
+      rows.push_back(
+          {"pause for newer weights" + batch, fmt::format("{:.1f} ms", *f.own.swap_ms), {}});
     }
   }
   return table_of(rows);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `warpsmith bench evaluate`: complete evaluations per second of the slots, the share of each
 // phase, and on a GPU the time of the released workspace's protocol for one of the same kernels.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
@@ -20,6 +22,7 @@
 #include "runtime/run/durable_file.hpp"
 #include "runtime/run/owned_folder.hpp"
 #include "runtime/submission.hpp"
+#include "runtime/text.hpp"
 
 namespace warpsmith::commands {
 using namespace actors;
@@ -139,7 +142,7 @@ nlohmann::json to_json(const EvaluationFigures& f, const Peer& peer,
 }
 
 std::string at_most(double bar) {
-  return bar > 0 ? "<= " + fixed(bar, 0) + " ms" : "";
+  return bar > 0 ? fmt::format("<= {:.0f} ms", bar) : "";
 }
 
 std::string to_text(const EvaluationFigures& f, const Peer& peer, const EvaluateArguments& args) {
@@ -148,31 +151,33 @@ std::string to_text(const EvaluationFigures& f, const Peer& peer, const Evaluate
   std::vector<BenchRow> rows{
       {"evaluations", std::to_string(f.evaluations), {}},
       {"slots", std::to_string(f.slots), {}},
-      {"wall time", fixed(f.seconds, 1) + " s", {}},
-      {"evaluations per second", fixed(f.per_second, 2),
-       bars.per_second > 0 ? ">= " + fixed(bars.per_second, 2) : ""},
-      {"evaluations per hour", fixed(f.per_second * 3600, 0), {}},
-      {"median evaluation", fixed(f.median_ms, 0) + " ms", at_most(bars.median_ms)},
-      {"median compile", fixed(f.median_compile_ms, 0) + " ms", at_most(bars.compile_ms)}};
+      {"wall time", fmt::format("{:.1f} s", f.seconds), {}},
+      {"evaluations per second", number_text(f.per_second, 2),
+       bars.per_second > 0 ? fmt::format(">= {:.2f}", bars.per_second) : ""},
+      {"evaluations per hour", number_text(f.per_second * 3600, 0), {}},
+      {"median evaluation", fmt::format("{:.0f} ms", f.median_ms), at_most(bars.median_ms)},
+      {"median compile", fmt::format("{:.0f} ms", f.median_compile_ms), at_most(bars.compile_ms)}};
   if (f.median_held_ms > 0) {
-    rows.push_back({"median GPU held", fixed(f.median_held_ms, 0) + " ms", at_most(bars.held_ms)});
+    rows.push_back(
+        {"median GPU held", fmt::format("{:.0f} ms", f.median_held_ms), at_most(bars.held_ms)});
   }
   if (f.widest_gap_us) {
-    rows.push_back({"events and clock differ by, at most", fixed(*f.widest_gap_us, 1) + " us", {}});
+    rows.push_back(
+        {"events and clock differ by, at most", fmt::format("{:.1f} us", *f.widest_gap_us), {}});
   }
   if (peer) {
-    rows.push_back({"peer, all of one evaluation", fixed(peer->total_s, 1) + " s", {}});
-    rows.push_back({"peer, GPU held", fixed(peer->held_s, 1) + " s", {}});
-    rows.push_back({"times faster than the peer", fixed(ratio_to(*peer, f), 1),
-                    ">= " + fixed(bar_peer_ratio, 0)});
+    rows.push_back({"peer, all of one evaluation", fmt::format("{:.1f} s", peer->total_s), {}});
+    rows.push_back({"peer, GPU held", fmt::format("{:.1f} s", peer->held_s), {}});
+    rows.push_back({"times faster than the peer", number_text(ratio_to(*peer, f), 1),
+                    fmt::format(">= {:.0f}", bar_peer_ratio)});
   }
   for (const auto& [outcome, count] : f.verdicts) {
     rows.push_back({"verdict " + outcome, std::to_string(count), {}});
   }
   for (const auto& [name, phase] : f.phases) {
     rows.push_back({"phase " + name,
-                    "mean " + fixed(phase.per_evaluation_ms, 1) + " ms, median " +
-                        fixed(phase.median_ms, 1) + " ms, " + fixed(100 * phase.share, 1) + " %",
+                    fmt::format("mean {:.1f} ms, median {:.1f} ms, {:.1f} %",
+                                phase.per_evaluation_ms, phase.median_ms, 100 * phase.share),
                     {}});
   }
   std::string out = table_of(rows);

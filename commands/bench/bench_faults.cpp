@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `warpsmith bench faults`: random faults among honest evaluations must change no verdict and leave
 // nothing behind.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
@@ -16,6 +18,7 @@
 #include "commands/slots.hpp"
 #include "runtime/json_text.hpp"
 #include "runtime/run/owned_folder.hpp"
+#include "runtime/text.hpp"
 #include "sandbox/judge/gpu/gpu_bench.hpp"
 
 namespace warpsmith::commands {
@@ -116,7 +119,7 @@ nlohmann::json to_json(const FaultFigures& f, const FaultsArguments& args) {
 std::string counts_text(const std::map<std::string, int64_t>& counts) {
   std::string text;
   for (const auto& [name, count] : counts) {
-    text += (text.empty() ? "" : ", ") + name + ' ' + std::to_string(count);
+    text += fmt::format("{}{} {}", (text.empty() ? "" : ", "), name, count);
   }
   return text.empty() ? "none" : text;
 }
@@ -134,19 +137,19 @@ std::string to_text(const FaultFigures& f) {
       {"with an unexpected verdict", number(f.unexpected()), "0"},
       {"infrastructure failures, retried", counts_text(f.failures), {}}};
   if (r.free_bytes_before) {
-    rows.push_back({"device memory not returned",
-                    fixed(double(r.missing_bytes()) / (1 << 20), 1) + " MiB",
-                    "<= " + fixed(double(device_slack_bytes) / (1 << 20), 0) + " MiB"});
+    rows.push_back({"device memory not returned", size_text(r.missing_bytes()),
+                    "<= " + size_text(device_slack_bytes)});
   }
   rows.insert(rows.end(), {{"zombies", number(r.zombies.size()), "0"},
                            {"processes left", number(r.processes.size()), "0"},
                            {"control groups left", number(r.groups.size()), "0"},
                            {"files left", number(r.files.size()), "0"},
                            {"processes seen", number(f.processes_seen), {}},
-                           {"wall time", fixed(f.seconds, 1) + " s", {}}});
+                           {"wall time", fmt::format("{:.1f} s", f.seconds), {}}});
   for (const auto& [name, kind] : f.kinds) {
     const double mean_s = kind.ms / 1000 / static_cast<double>(std::max<int64_t>(kind.count, 1));
-    rows.push_back({"fault " + name, counts_text(kind.got) + ", " + fixed(mean_s, 1) + " s", {}});
+    rows.push_back(
+        {"fault " + name, fmt::format("{}, {:.1f} s", counts_text(kind.got), mean_s), {}});
   }
   std::string out = table_of(rows);
   for (const auto& [task, why] : f.refused) {

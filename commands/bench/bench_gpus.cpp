@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `warpsmith bench gpus`: complete evaluations per second of several GPUs compared with one.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
@@ -11,6 +13,7 @@
 #include "commands/signals.hpp"
 #include "commands/slots.hpp"
 #include "runtime/json_text.hpp"
+#include "runtime/text.hpp"
 
 namespace warpsmith::commands {
 namespace {
@@ -56,7 +59,7 @@ nlohmann::json to_json(const GpuScaling& scaling) {
 void add_rows(const EvaluationFigures& f, const std::string& where, std::vector<BenchRow>& rows) {
   rows.push_back({"slots, " + where, std::to_string(f.slots), {}});
   rows.push_back({"evaluations, " + where, std::to_string(f.evaluations), {}});
-  rows.push_back({"per second, " + where, fixed(f.per_second, 2), {}});
+  rows.push_back({"per second, " + where, number_text(f.per_second, 2), {}});
   for (const auto& [outcome, count] : f.verdicts) {
     std::string what = "verdict " + outcome;
     what += ", " + where;
@@ -67,8 +70,9 @@ void add_rows(const EvaluationFigures& f, const std::string& where, std::vector<
 std::string to_text(const GpuScaling& scaling) {
   std::vector<BenchRow> rows;
   add_rows(scaling.one, "one GPU", rows);
-  add_rows(scaling.all, std::to_string(scaling.gpus) + " GPUs", rows);
-  rows.push_back({"ratio", fixed(scaling.ratio(), 2), ">= " + fixed(scaling.ratio_bar(), 2)});
+  add_rows(scaling.all, fmt::format("{} GPUs", scaling.gpus), rows);
+  rows.push_back(
+      {"ratio", number_text(scaling.ratio(), 2), ">= " + number_text(scaling.ratio_bar(), 2)});
   std::string out = table_of(rows);
   for (const EvaluationFigures* figures : {&scaling.one, &scaling.all}) {
     for (const std::string& line : figures->not_passed) out += "  not passed: " + line + '\n';

@@ -3,6 +3,7 @@
 // compared with `transformers`, or the same steps on one rank and on several.
 #include <ATen/Parallel.h>
 #include <c10/util/Exception.h>
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -12,7 +13,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 
@@ -27,6 +27,7 @@
 #include "policy/model/weights.hpp"
 #include "runtime/environment.hpp"
 #include "runtime/result.hpp"
+#include "runtime/text.hpp"
 
 namespace warpsmith::commands {
 using namespace actors;
@@ -97,7 +98,7 @@ Result<policy::PassFigures> run_peer(const LongBenchOptions& options) {
   const auto output =
       run_script(source_folder() / script,
                  {options.model.string(), "--tokens", std::to_string(options.tokens), "--device",
-                  "cuda:" + std::to_string(options.gpu), "--seed", std::to_string(options.seed)},
+                  fmt::format("cuda:{}", options.gpu), "--seed", std::to_string(options.seed)},
                  std::chrono::minutes{30});
   if (!output) return tl::unexpected(output.error());
   TRY(const auto numbers, numbers_of(script, *output, {"seconds", "peak_bytes"}));
@@ -130,10 +131,6 @@ Result<LongBenchFigures> measure_long(const LongBenchOptions& options) {
   return figures;
 }
 
-std::string gib(int64_t bytes) {
-  return fixed(static_cast<double>(bytes) / (1 << 30), 1);
-}
-
 nlohmann::json to_json(const std::optional<policy::UpdateFigures>& f) {
   if (!f) return nullptr;
   return {{"streaming_seconds", f->streaming_seconds},
@@ -157,22 +154,23 @@ nlohmann::json to_json(const LongBenchFigures& f, const LongBenchOptions& option
 
 void add_update(const std::string& how, const policy::UpdateFigures& f,
                 std::vector<BenchRow>& rows) {
-  rows.push_back({"last segment to gradient pass, " + how, fixed(f.gap_seconds, 3) + " s",
+  rows.push_back({"last segment to gradient pass, " + how, fmt::format("{:.3f} s", f.gap_seconds),
                   how == "streamed" ? "<= 0.2 s" : ""});
-  rows.push_back({"gradient pass to new weights, " + how, fixed(f.gradient_seconds, 1) + " s", {}});
-  rows.push_back({"earlier segments, " + how, fixed(f.streaming_seconds, 1) + " s", {}});
-  rows.push_back({"peak of policy and critic, " + how, gib(f.peak_bytes) + " GiB",
-                  "within 10 % of " + gib(f.planned_bytes)});
+  rows.push_back(
+      {"gradient pass to new weights, " + how, fmt::format("{:.1f} s", f.gradient_seconds), {}});
+  rows.push_back({"earlier segments, " + how, fmt::format("{:.1f} s", f.streaming_seconds), {}});
+  rows.push_back({"peak of policy and critic, " + how, size_text(f.peak_bytes),
+                  "within 10 % of " + size_text(f.planned_bytes)});
 }
 
 std::string to_text(const LongBenchFigures& f, const LongBenchOptions& options) {
-  const std::string pass = "forward and backward of " + std::to_string(options.tokens) + " tokens";
-  std::string seconds = fixed(f.pass.seconds, 2) + " s";
-  std::string peak = gib(f.pass.peak_bytes) + " GiB";
+  const std::string pass = fmt::format("forward and backward of {} tokens", options.tokens);
+  std::string seconds = fmt::format("{:.2f} s", f.pass.seconds);
+  std::string peak = size_text(f.pass.peak_bytes);
   if (f.peer) {
-    seconds += " against " + fixed(f.peer->seconds, 2) + ": " +
-               fixed(f.peer->seconds / f.pass.seconds, 2) + "x";
-    peak += " against " + gib(f.peer->peak_bytes);
+    seconds +=
+        fmt::format(" against {:.2f}: {:.2f}x", f.peer->seconds, f.peer->seconds / f.pass.seconds);
+    peak += " against " + size_text(f.peer->peak_bytes);
   }
   std::vector<BenchRow> rows{{"parameters of the policy", std::to_string(f.parameters), {}},
                              {pass, seconds, f.peer ? "not slower" : ""},
@@ -190,13 +188,6 @@ double largest_gap(const std::vector<double>& a, const std::vector<double>& b) {
     most = std::max(most, std::abs(a[i] - b[i]) / larger);
   }
   return most;
-}
-
-std::string short_text(double value) {
-  std::ostringstream text;
-  text.precision(2);
-  text << value;
-  return text.str();
 }
 
 /// The same steps on one rank of a learner and on several.
@@ -278,19 +269,19 @@ std::string json_of(const RanksBenchFigures& f, const RanksBenchOptions& options
 
 std::string text_of(const RanksBenchFigures& f, const RanksBenchOptions& options) {
   const bool gpu = options.learner.device == ComputeDevice::cuda;
-  const std::string shape = std::to_string(options.shape.trajectories) + " trajectories of " +
-                            std::to_string(options.shape.tokens) + " tokens";
+  const std::string shape =
+      fmt::format("{} trajectories of {} tokens", options.shape.trajectories, options.shape.tokens);
   std::vector<BenchRow> rows{
       {"parameters of the policy", std::to_string(f.parameters), {}},
       {"a step", shape, {}},
-      {"tokens per second, 1 rank", fixed(f.one.tokens_per_s, 0), {}},
-      {"tokens per second, " + std::to_string(options.learner.gpus) + " ranks",
-       fixed(f.several.tokens_per_s, 0) + ": " + fixed(f.speedup(), 2) + "x",
+      {"tokens per second, 1 rank", number_text(f.one.tokens_per_s, 0), {}},
+      {fmt::format("tokens per second, {} ranks", options.learner.gpus),
+       fmt::format("{:.0f}: {:.2f}x", f.several.tokens_per_s, f.speedup()),
        gpu && options.learner.gpus == 2 ? ">= 1.7x" : ""},
-      {"largest relative difference of losses", short_text(f.loss_gap()), {}}};
+      {"largest relative difference of losses", fmt::format("{:.2g}", f.loss_gap()), {}}};
   if (gpu) {
-    rows.push_back({"peak of a GPU, 1 rank", gib(f.one.peak_bytes) + " GiB", {}});
-    rows.push_back({"peak of a GPU, several ranks", gib(f.several.peak_bytes) + " GiB", {}});
+    rows.push_back({"peak of a GPU, 1 rank", size_text(f.one.peak_bytes), {}});
+    rows.push_back({"peak of a GPU, several ranks", size_text(f.several.peak_bytes), {}});
   }
   return table_of(rows);
 }
@@ -319,11 +310,11 @@ nlohmann::json to_json(const policy::LearnBench& b, const LearnArguments& args) 
 
 std::string to_text(const policy::LearnBench& b) {
   return table_of({{"parameters of the policy", std::to_string(b.parameters), {}},
-                   {"trained tokens per second", fixed(b.trained_tokens_per_s, 0), {}},
-                   {"tokens of all passes per second", fixed(b.passes_tokens_per_s, 0), {}},
-                   {"arithmetic", fixed(b.gflops, 1) + " GFLOP/s", {}},
-                   {"streamed forwards", fixed(100 * b.observe_seconds / b.seconds, 0) + " %", {}},
-                   {"measured", fixed(b.seconds, 1) + " s", {}}});
+                   {"trained tokens per second", number_text(b.trained_tokens_per_s, 0), {}},
+                   {"tokens of all passes per second", number_text(b.passes_tokens_per_s, 0), {}},
+                   {"arithmetic", fmt::format("{:.1f} GFLOP/s", b.gflops), {}},
+                   {"streamed forwards", percent_text(b.observe_seconds / b.seconds), {}},
+                   {"measured", fmt::format("{:.1f} s", b.seconds), {}}});
 }
 
 /// The model folder, or the default of the device.

@@ -2,6 +2,7 @@
 // `warpsmith bench parity`: compares the log-probabilities that the engine, the learner and
 // `transformers` compute for the same tokens.
 #include <ATen/core/grad_mode.h>
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -13,7 +14,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <span>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -241,7 +241,7 @@ Result<void> add_peer(const ParityOptions& options, const std::vector<ScoredText
   const auto file = scratch.path() / "texts.json";
   TRY_VOID(write_file_whole(file, to_json(texts).dump()));
   const std::string device =
-      options.device == ComputeDevice::cpu ? "cpu" : "cuda:" + std::to_string(options.gpu);
+      options.device == ComputeDevice::cpu ? "cpu" : fmt::format("cuda:{}", options.gpu);
   const auto output =
       run_script(source_folder() / script,
                  {options.model.string(), "--texts", file.string(), "--device", device,
@@ -282,7 +282,7 @@ Result<ParityFigures> measure_parity(const ParityOptions& options) {
   std::vector<ScoredText> texts = texts_for(options, prompts);
   {
     TRY(const auto engine, make_engine(options, model.config(), texts));
-    options.progress("the engine samples " + std::to_string(options.tokens) + " tokens");
+    options.progress(fmt::format("the engine samples {} tokens", options.tokens));
     engine->load(PolicyVersion{}, model.weights());
     TRY_VOID(continue_all(*engine, texts, options.seed, prompts.stop_tokens));
   }
@@ -301,15 +301,8 @@ struct NamedFigures {
   ParityFigures figures;
 };
 
-std::string scientific(double value) {
-  std::ostringstream text;
-  text.precision(2);
-  text << value;
-  return text.str();
-}
-
 std::string text_of(const LogProbGap& gap) {
-  return scientific(gap.mean) + " (largest " + scientific(gap.max) + ")";
+  return fmt::format("{:.2g} (largest {:.2g})", gap.mean, gap.max);
 }
 
 std::string to_text(const NamedFigures& one) {
@@ -322,7 +315,7 @@ std::string to_text(const NamedFigures& one) {
       {"engine to transformers" + in, text_of(f.peer), narrow ? "<= 5e-3" : "<= 1e-4"},
       {"engine to transformers in fp32" + in, text_of(f.peer_fp32), ""},
       {"greedy tokens that are its likeliest" + in,
-       std::to_string(f.greedy_same) + " of " + std::to_string(f.greedy), narrow ? "" : "all"},
+       fmt::format("{} of {}", f.greedy_same, f.greedy), narrow ? "" : "all"},
   });
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `warpsmith bench repeat`: judges a kernel repeatedly and compares the verdicts.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
@@ -11,6 +13,7 @@
 #include "commands/check/check_call.hpp"
 #include "commands/signals.hpp"
 #include "commands/slots.hpp"
+#include "runtime/text.hpp"
 
 namespace warpsmith::commands {
 using namespace actors;
@@ -98,7 +101,7 @@ nlohmann::json to_json(const std::vector<Repeated>& all, const std::optional<Spe
 }
 
 std::string bar_text(const std::optional<SpeedupBar>& bar) {
-  return bar ? fixed(bar->range().low, 3) + " to " + fixed(bar->range().high, 3) : "";
+  return bar ? fmt::format("{:.3f} to {:.3f}", bar->range().low, bar->range().high) : "";
 }
 
 std::string to_text(const std::vector<Repeated>& all, const std::optional<SpeedupBar>& bar) {
@@ -107,14 +110,15 @@ std::string to_text(const std::vector<Repeated>& all, const std::optional<Speedu
     out += one.place + '\n';
     std::vector<BenchRow> rows;
     for (const auto& [milestone, count] : one.repetition.milestones()) {
-      rows.push_back({"milestone " + std::to_string(milestone), std::to_string(count), {}});
+      rows.push_back({fmt::format("milestone {}", milestone), std::to_string(count), {}});
     }
     rows.push_back({"unexplained changes", std::to_string(one.repetition.unexplained()), "0"});
     rows.push_back({"retries after noise", std::to_string(one.repetition.retries), {}});
-    rows.push_back(
-        {"median speed-up, eager", fixed(one.repetition.median_speedup_eager(), 3), bar_text(bar)});
-    rows.push_back(
-        {"median speed-up, torch.compile", fixed(one.repetition.median_speedup_compile(), 3), {}});
+    rows.push_back({"median speed-up, eager", number_text(one.repetition.median_speedup_eager(), 3),
+                    bar_text(bar)});
+    rows.push_back({"median speed-up, torch.compile",
+                    number_text(one.repetition.median_speedup_compile(), 3),
+                    {}});
     out += table_of(rows);
   }
   return out;

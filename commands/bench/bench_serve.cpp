@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `warpsmith bench serve`: tokens per second of streams over HTTP compared with the engine by
 // itself.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
@@ -17,6 +19,7 @@
 #include "runtime/json_text.hpp"
 #include "runtime/median.hpp"
 #include "runtime/random_stream.hpp"
+#include "runtime/text.hpp"
 
 namespace warpsmith::commands {
 namespace {
@@ -84,9 +87,9 @@ Result<ServeRound> measure_round(const ServedModel& model, policy::DecodeBenchOp
   figures.engine = engine;
   TRY(const auto served, measure_served(model, load));
   if (served.tokens != load.batch * load.new_tokens) {
-    return fail(ErrorCode::infrastructure, "bench serve: expected " +
-                                               std::to_string(load.batch * load.new_tokens) +
-                                               " tokens, got " + std::to_string(served.tokens));
+    return fail(ErrorCode::infrastructure,
+                fmt::format("bench serve: expected {} tokens, got {}", load.batch * load.new_tokens,
+                            served.tokens));
   }
   figures.served = static_cast<double>(served.tokens) / served.seconds;
   figures.first_token_ms = served.first_token_median * 1000;
@@ -115,11 +118,12 @@ void print(const ServeBenchArguments& args, const std::vector<ServeRound>& round
               << '\n';
     return;
   }
-  const std::string streams = ", " + std::to_string(args.load.batch) + " streams";
-  std::cout << table_of({{"tokens per second, engine only" + streams, fixed(engine, 0), {}},
-                         {"tokens per second over HTTP" + streams, fixed(served, 0), {}},
-                         {"share of the engine's own rate", fixed(ratio, 3), fixed(serve_bar, 2)},
-                         {"milliseconds to the first token", fixed(first, 1), {}}});
+  const std::string streams = fmt::format(", {} streams", args.load.batch);
+  std::cout << table_of(
+      {{"tokens per second, engine only" + streams, number_text(engine, 0), {}},
+       {"tokens per second over HTTP" + streams, number_text(served, 0), {}},
+       {"share of the engine's own rate", number_text(ratio, 3), number_text(serve_bar, 2)},
+       {"milliseconds to the first token", number_text(first, 1), {}}});
 }
 
 ExitCode bench_serve(ServeBenchArguments args) {
@@ -169,10 +173,9 @@ Command bench_serve_part() {
         app.add_option("--prompt-tokens", args->load.prompt_tokens, "Prompt tokens per stream")
             ->capture_default_str()
             ->check(CLI::Range(1, 100'000));
-        app.add_option(
-               "--new-tokens", args->new_tokens,
-               "Sampled tokens per stream (default: " + std::to_string(args->load.new_tokens) +
-                   ", on a GPU " + std::to_string(gpu_tokens) + ")")
+        app.add_option("--new-tokens", args->new_tokens,
+                       fmt::format("Sampled tokens per stream (default: {}, on a GPU {})",
+                                   args->load.new_tokens, gpu_tokens))
             ->check(CLI::Range(2, 100'000));
         app.add_option("--rounds", args->rounds,
                        "Pairs of both measurements; the medians are printed")

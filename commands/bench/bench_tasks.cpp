@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `warpsmith bench tasks`: which tasks are accepted here, and how are solutions judged?
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
@@ -86,17 +88,16 @@ std::string verdict_line(const std::optional<Judgement>& judgement) {
   const auto& verdict = std::get<Verdict>(*judgement);
   if (!verdict.correct() || verdict.shapes.empty()) return verdict.feedback;
   const ShapeResult& shape = verdict.shapes.front();
-  return "passed, " + fixed(shape.candidate_ms.value_or(0), 4) + " ms, " +
-         fixed(shape.speedup_eager.value_or(0), 3) + " x eager, " +
-         fixed(shape.speedup_compile.value_or(0), 3) + " x torch.compile";
+  return fmt::format("passed, {:.4f} ms, {:.3f} x eager, {:.3f} x torch.compile",
+                     shape.candidate_ms.value_or(0), shape.speedup_eager.value_or(0),
+                     shape.speedup_compile.value_or(0));
 }
 
 std::string survey_text(const SurveyedTask& task) {
   std::string out = task.id + '\n';
   if (!task.facts) return out + "  refused  " + task.refusal + '\n';
-  out += "  accepted after " + fixed(task.ingest_s, 1) + " s: eager " +
-         fixed(task.facts->eager_ms, 4) + " ms, torch.compile " + fixed(task.facts->compile_ms, 4) +
-         " ms\n";
+  out += fmt::format("  accepted after {:.1f} s: eager {:.4f} ms, torch.compile {:.4f} ms\n",
+                     task.ingest_s, task.facts->eager_ms, task.facts->compile_ms);
   if (task.right) out += "  right    " + verdict_line(task.right) + '\n';
   if (task.wrong) out += "  wrong    " + verdict_line(task.wrong) + '\n';
   return out;
@@ -106,14 +107,14 @@ std::string sum_text(const SurveyCounts& sum) {
   std::vector<BenchRow> rows{{"tasks accepted", std::to_string(sum.accepted), {}},
                              {"tasks refused", std::to_string(sum.refused), {}}};
   if (sum.right > 0) {
-    const std::string of = " of " + std::to_string(sum.right);
+    const std::string of = fmt::format(" of {}", sum.right);
     rows.push_back({"right solutions passed", std::to_string(sum.right_passed) + of, {}});
     rows.push_back(
         {"of them clearly faster than compile", std::to_string(sum.beat_compile) + of, {}});
   }
   if (sum.wrong > 0) {
-    rows.push_back({"wrong solutions passed",
-                    std::to_string(sum.wrong_passed) + " of " + std::to_string(sum.wrong), "0"});
+    rows.push_back(
+        {"wrong solutions passed", fmt::format("{} of {}", sum.wrong_passed, sum.wrong), "0"});
   }
   return table_of(rows);
 }

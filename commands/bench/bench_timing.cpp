@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `warpsmith bench timing`: a GPU's times as verdicts measure them, and as events of this process
 // do.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
@@ -90,15 +92,15 @@ nlohmann::json to_json(const std::vector<AgreementRow>& rows) {
 
 /// A time and its ratio to that of the events; marked if the bar is missed.
 std::string beside_events(double us, double ratio, bool agrees) {
-  return fixed(us, 2) + " us (" + fixed(ratio, 3) + (agrees ? ")" : ", missed)");
+  return fmt::format("{:.2f} us ({:.3f}{})", us, ratio, agrees ? "" : ", missed");
 }
 
 std::string to_text(const std::vector<AgreementRow>& rows) {
   std::vector<BenchRow> lines;
   for (const AgreementRow& row : rows) {
-    const std::string name = row.kernel + ", about " + fixed(row.target_us, 0) + " us: ";
+    const std::string name = fmt::format("{}, about {:.0f} us: ", row.kernel, row.target_us);
     const auto bar = [](bool applies) { return applies ? "0.97 to 1.03" : ""; };
-    lines.push_back({name + "events", fixed(row.events_us, 2) + " us", {}});
+    lines.push_back({name + "events", fmt::format("{:.2f} us", row.events_us), {}});
     lines.push_back({name + "graph",
                      beside_events(row.graph_us, row.graph_ratio(), row.graph_agrees()),
                      bar(row.graph_bar())});

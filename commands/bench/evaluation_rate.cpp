@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/bench/evaluation_rate.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cassert>
@@ -122,7 +124,7 @@ class Measurement {
       // The cause of the stop may have ended the service too.
       if (std::holds_alternative<InfraFailure>(judgement) && ended()) break;
       tally_.count(judgement, in_ms(SteadyClock::now() - start),
-                   task_of(measured_, i).id + ", style " + std::to_string(style_of(measured_, i)));
+                   fmt::format("{}, style {}", task_of(measured_, i).id, style_of(measured_, i)));
       print_progress(i + 1);
     }
     done_.count_down();
@@ -154,8 +156,7 @@ class Measurement {
   void print_progress(int64_t done) const {
     const int64_t step = std::max<int64_t>(1, load_.evaluations / 10);
     if (done % step != 0) return;
-    load_.progress("evaluated " + std::to_string(done) + " of " +
-                   std::to_string(load_.evaluations));
+    load_.progress(fmt::format("evaluated {} of {}", done, load_.evaluations));
   }
 
   /// The tasks that are used, at most one per evaluation.
@@ -172,8 +173,7 @@ class Measurement {
     const size_t first = slot * count / slots_;
     for (size_t number = 0; number < count && !ended(); ++number) {
       const Task& task = used()[(first + number) % count];
-      load_.progress("preparing " + std::to_string(number + 1) + " of " + std::to_string(count) +
-                     ": " + task.id);
+      load_.progress(fmt::format("preparing {} of {}: {}", number + 1, count, task.id));
       auto facts = backend.ingest(task, Deadline::after(ingest_budget));
       if (!facts && facts.error().code != ErrorCode::invalid_argument) {
         return tl::unexpected(std::move(facts.error()));

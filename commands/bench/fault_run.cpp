@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/bench/fault_run.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -142,8 +143,7 @@ class FaultRun {
     for (size_t i = next_honest_++; i <= honest_.size() && !stopped(); i = next_honest_++) {
       if (i == honest_.size()) return judge_fault_task(slot);
       HonestKernel& one = honest_[i];
-      load_.progress("undisturbed " + std::to_string(i + 1) + " of " +
-                     std::to_string(honest_.size()) + ": " + one.task->id);
+      load_.progress(fmt::format("undisturbed {} of {}: {}", i + 1, honest_.size(), one.task->id));
       const auto result = slot.judge(*one.task, fresh(*one.task, *one.files));
       one.undisturbed = result.last;
       one.took_ms = result.took_ms;
@@ -295,8 +295,8 @@ class FaultRun {
     figures_.honest_equal += same ? 1 : 0;
     figures_.beside_faults += during_fault ? 1 : 0;
     if (!same) note_difference(one.task->id, one.undisturbed.outcome, result.last);
-    load_.progress(std::to_string(figures_.honest) + " honest evaluations, " +
-                   std::to_string(figures_.faults()) + " faults");
+    load_.progress(
+        fmt::format("{} honest evaluations, {} faults", figures_.honest, figures_.faults()));
   }
 
   // Call these with the lock held.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/bench/repetition.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -95,8 +97,7 @@ Result<Repetition> repeat_verdict(sandbox::Backend& backend, const sandbox::Eval
                   std::string{to_string(failure->kind)} + ": " + failure->detail);
     }
     repetition.verdicts.push_back(sample_of(std::get<Verdict>(judgement)));
-    load.progress(call.task.id + ": " + std::to_string(i + 1) + " of " +
-                  std::to_string(load.times));
+    load.progress(fmt::format("{}: {} of {}", call.task.id, i + 1, load.times));
   }
   return repetition;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/bench/service_processes.hpp"
 
+#include <fmt/format.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -38,7 +39,7 @@ std::vector<std::string> words_of(const std::string& command_line) {
 
 /// nullopt if the process is gone.
 std::optional<ProcessSeen> process(pid_t pid) {
-  return parse_process(text_of("/proc/" + std::to_string(pid) + "/stat"));
+  return parse_process(text_of(fmt::format("/proc/{}/stat", pid)));
 }
 
 std::vector<ProcessSeen> all_processes() {
@@ -146,7 +147,7 @@ std::vector<ProcessSeen> below(pid_t root, const std::vector<ProcessSeen>& all) 
 std::vector<ProcessSeen> processes_below(pid_t root) {
   auto found = below(root, all_processes());
   for (ProcessSeen& one : found) {
-    one.argv = words_of(text_of("/proc/" + std::to_string(one.pid) + "/cmdline"));
+    one.argv = words_of(text_of(fmt::format("/proc/{}/cmdline", one.pid)));
   }
   return found;
 }
@@ -239,7 +240,7 @@ std::set<std::string> LeftoverCheck::files() const {
 Leftovers LeftoverCheck::now(const ProcessCensus& census) const {
   Leftovers leftovers;
   for (const ProcessSeen& one : census.remaining()) {
-    const std::string text = std::to_string(one.pid) + " " + one.name + " (" + one.state + ")";
+    const std::string text = fmt::format("{} {} ({})", one.pid, one.name, one.state);
     (one.state == 'Z' ? leftovers.zombies : leftovers.processes).push_back(text);
   }
   leftovers.groups = beyond(groups_without_owner(), groups_before_);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/check/check_call.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <functional>
@@ -207,8 +209,8 @@ Judgement with_cause(Judgement judgement, seconds budget, SteadyClock::time_poin
   auto* failure = std::get_if<InfraFailure>(&judgement);
   if (failure == nullptr || failure->kind != InfraKind::deadline) return judgement;
   if (SteadyClock::now() - began + reserve < budget) return judgement;
-  failure->detail = "the " + std::to_string(budget.count()) + " s of --timeout ran out" +
-                    (last.empty() ? "" : " (" + last + ")") + ": " + failure->detail;
+  failure->detail = fmt::format("the {} s of --timeout ran out{}: {}", budget.count(),
+                                (last.empty() ? "" : " (" + last + ")"), failure->detail);
   return judgement;
 }
 

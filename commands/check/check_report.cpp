@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/check/check_report.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <sstream>
 
-#include "commands/output_text.hpp"
 #include "policy/learn/reward.hpp"
 #include "runtime/cuda/clock_sample.hpp"
 #include "runtime/json.hpp"
@@ -101,9 +102,9 @@ json failure_json(const InfraFailure& failure) {
 std::string speedup_line(const char* against, const std::optional<double>& speedup,
                          const std::optional<Interval>& ci) {
   if (!speedup) return {};
-  if (!ci) return formatted("  %.2fx %s\n", *speedup, against);
-  return formatted("  %.2fx %s (95 %% interval %.2f to %.2f)\n", *speedup, against, ci->low,
-                   ci->high);
+  if (!ci) return fmt::format("  {:.2f}x {}\n", *speedup, against);
+  return fmt::format("  {:.2f}x {} (95 % interval {:.2f} to {:.2f})\n", *speedup, against, ci->low,
+                     ci->high);
 }
 
 std::string further_lines(const std::vector<FurtherResult>& further) {
@@ -120,12 +121,12 @@ std::string clock_line(const Verdict& v) {
   const json clocks = clocks_of(json_of(v.evidence));
   if (!clocks.is_object() || !clocks.value("median_sm_mhz", json()).is_number()) return {};
   std::string out =
-      formatted("  SM clock %.0f MHz, lowest %.0f", clocks["median_sm_mhz"].get<double>(),
-                clocks["lowest_sm_mhz"].get<double>());
+      fmt::format("  SM clock {:.0f} MHz, lowest {:.0f}", clocks["median_sm_mhz"].get<double>(),
+                  clocks["lowest_sm_mhz"].get<double>());
   for (const auto& [reason, count] : clocks["reasons"].items()) {
     if (!cuda::slows_down(reason)) continue;
-    out += formatted(", %s in %d of %d readings", reason.c_str(), count.get<int>(),
-                     clocks["readings"].get<int>());
+    out += fmt::format(", {} in {} of {} readings", reason, count.get<int>(),
+                       clocks["readings"].get<int>());
   }
   return out + '\n';
 }
@@ -157,9 +158,8 @@ std::string without_class(const std::string& feedback, VerdictClass outcome) {
 /// The reward, trust class and contract; only the contract if nothing was measured.
 std::string worth_line(const Verdict& v, Request request) {
   if (!is_rewarded(request)) return "  contract " + v.contract + '\n';
-  return formatted("  reward %.2f, trust class %s, contract %s\n",
-                   policy::reward_of(v, RewardRule::milestone),
-                   std::string{to_string(v.trust)}.c_str(), v.contract.c_str());
+  return fmt::format("  reward {:.2f}, trust class {}, contract {}\n",
+                     policy::reward_of(v, RewardRule::milestone), to_string(v.trust), v.contract);
 }
 
 std::string verdict_text(const Verdict& v, Request request) {

@@ -2,15 +2,16 @@
 // `warpsmith doctor`: reports what this machine has and lacks, and how to get the rest.
 #include "commands/doctor/doctor.hpp"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "commands/command.hpp"
+#include "runtime/text.hpp"
 
 namespace warpsmith::commands {
 namespace {
@@ -26,27 +27,14 @@ ExitCode examine(bool json) {
   return all_present(findings) ? ExitCode::success : ExitCode::infrastructure;
 }
 
-std::string show(double value) {
-  std::array<char, 32> text{};
-  (void)std::snprintf(text.data(), text.size(), "%.4g", value);
-  return text.data();
-}
-
-/// Formats byte counts with four digits and a unit.
-std::string show_bytes(int64_t bytes) {
-  constexpr double kib = 1024;
-  const auto amount = static_cast<double>(bytes);
-  if (amount < kib * kib) return show(amount / kib) + " KiB";
-  if (amount < kib * kib * kib) return show(amount / (kib * kib)) + " MiB";
-  return show(amount / (kib * kib * kib)) + " GiB";
-}
-
 std::string show(const Finding& finding) {
   if (const auto* text = std::get_if<std::string>(&finding.value)) return *text;
   if (const auto* flag = std::get_if<bool>(&finding.value)) return *flag ? "yes" : "no";
-  if (const auto* number = std::get_if<double>(&finding.value)) return show(*number);
+  if (const auto* number = std::get_if<double>(&finding.value)) {
+    return fmt::format("{:.4g}", *number);
+  }
   const int64_t whole = std::get<int64_t>(finding.value);
-  return finding.name.ends_with("_bytes") ? show_bytes(whole) : std::to_string(whole);
+  return finding.name.ends_with("_bytes") ? size_text(whole) : std::to_string(whole);
 }
 
 const char* mark(FindingState state) {
@@ -59,18 +47,6 @@ const char* mark(FindingState state) {
       return "! ";
   }
   return "? ";
-}
-
-std::string line_of(const Finding& finding, size_t width) {
-  std::string name = finding.name;
-  name.resize(std::max(width, name.size()), ' ');
-  return std::string{"  "} + mark(finding.state) + name + "  " + show(finding) + "\n";
-}
-
-size_t widest(const Findings& findings) {
-  size_t width = 0;
-  for (const Finding& finding : findings) width = std::max(width, finding.name.size());
-  return width;
 }
 
 std::string advice_of(const Findings& findings, FindingState state, const char* title) {
@@ -109,14 +85,14 @@ Command doctor_command() {
 }
 
 std::string to_text(const Findings& findings) {
-  const size_t width = widest(findings);
-  std::string text;
+  std::vector<std::vector<std::string>> rows;
   std::string area;
   for (const Finding& finding : findings) {
-    if (finding.area != area) text += finding.area + "\n";
+    if (finding.area != area) rows.push_back({finding.area});
     area = finding.area;
-    text += line_of(finding, width);
+    rows.push_back({std::string{"  "} + mark(finding.state) + finding.name, show(finding)});
   }
+  std::string text = text_table("ll", rows);
   text += advice_of(findings, FindingState::missing, "missing (!): nothing runs without it");
   text += advice_of(findings, FindingState::absent, "absent (-): works without it");
   return text;

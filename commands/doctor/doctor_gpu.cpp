@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The checks of `warpsmith doctor` on the driver, each GPU, and the needs of contract `device`.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -30,11 +32,10 @@ std::string proc_driver_version() {
 }
 
 void add_gpu(Findings& findings, const cuda::Gpu& gpu) {
-  const std::string prefix = "gpu" + std::to_string(gpu.index) + "_";
+  const std::string prefix = fmt::format("gpu{}_", gpu.index);
   findings.push_back({gpu_area, prefix + "name", gpu.name});
-  findings.push_back(
-      {gpu_area, prefix + "capability",
-       std::to_string(gpu.capability_major) + "." + std::to_string(gpu.capability_minor)});
+  findings.push_back({gpu_area, prefix + "capability",
+                      fmt::format("{}.{}", gpu.capability_major, gpu.capability_minor)});
   findings.push_back({gpu_area, prefix + "memory_bytes", gpu.memory_bytes});
   findings.push_back({gpu_area, prefix + "multiprocessors", int64_t{gpu.multiprocessors}});
   findings.push_back({gpu_area, prefix + "l2_bytes", gpu.l2_bytes});
@@ -114,7 +115,7 @@ std::string reading_text(const cuda::ClockSample& sample) {
 }
 
 void check_clocks(Findings& findings, const cuda::Gpu& gpu) {
-  const std::string name = "clocks_" + std::to_string(gpu.index);
+  const std::string name = fmt::format("clocks_{}", gpu.index);
   const auto clocks = cuda::open_clocks(gpu.bus_address);
   if (clocks) {
     findings.push_back({device_area, name, reading_text((*clocks)->read())});
@@ -182,7 +183,7 @@ void check_device_nodes(Findings& findings, const fs::path& dev) {
 }
 
 void check_host_memory(Findings& findings, const cuda::Gpu& gpu) {
-  const std::string name = "host_memory_" + std::to_string(gpu.index);
+  const std::string name = fmt::format("host_memory_{}", gpu.index);
   if (gpu.host_memory_isolated) {
     findings.push_back({device_area, name, std::string{cuda::host_memory_out_of_reach}});
     return;

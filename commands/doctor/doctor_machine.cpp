@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The checks of `warpsmith doctor` on the machine, the jail, and the build.
+#include <fmt/format.h>
 #include <sched.h>
 #include <spdlog/version.h>
 #include <torch/headeronly/version.h>
@@ -65,7 +66,7 @@ int64_t bytes_of(const std::string& text) {
 void check_caches(Findings& findings) {
   const std::filesystem::path folder = "/sys/devices/system/cpu/cpu0/cache";
   for (int index = 0; index < 8; ++index) {
-    const std::string cache = folder / ("index" + std::to_string(index));
+    const std::string cache = folder / (fmt::format("index{}", index));
     const std::string level = first_line(cache + "/level");
     const std::string type = first_line(cache + "/type");
     if (level.empty() || type == "Instruction") continue;
@@ -178,7 +179,7 @@ std::string version_line(const std::string& text) {
 }
 
 std::string dotted(int major, int minor, int patch) {
-  return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch);
+  return fmt::format("{}.{}.{}", major, minor, patch);
 }
 
 void check_python(Findings& findings) {

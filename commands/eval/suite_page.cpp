@@ -2,9 +2,10 @@
 // The report of a suite as one HTML page with plots.
 #include "commands/eval/suite_report.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "commands/output_text.hpp"
 
@@ -18,10 +19,8 @@ constexpr const char* head =
     "td:first-child,th:first-child,.t{text-align:left}tr.all,tr.level{font-weight:bold}"
     "svg text{font:11px sans-serif}</style></head><body>\n";
 
-std::string shown(double value, const char* format = "%.4g") {
-  char text[64];
-  (void)std::snprintf(text, sizeof text, format, value);
-  return text;
+std::string shown(double value) {
+  return fmt::format("{:.4g}", value);
 }
 
 std::string cell(const std::string& text, const char* kind = "td") {
@@ -88,7 +87,7 @@ std::string curves(const SuiteReport& report) {
       "<svg width=\"600\" height=\"260\" role=\"img\">";
   for (const int share : {0, 25, 50, 75, 100}) {
     out += line(40, 220 - 2 * share, 520, 220 - 2 * share, "#ddd") +
-           text_at(36, 224 - 2 * share, std::to_string(share) + " %", "end");
+           text_at(36, 224 - 2 * share, fmt::format("{} %", share), "end");
   }
   for (int p = 0; p <= 4; ++p) {
     out += line(40 + p * 120, 220, 40 + p * 120, 224, "#000") +
@@ -171,7 +170,7 @@ std::string figures(const SuiteReport& report) {
       "<h2>Figures</h2><p>Shares in percent; times in ms, of the best sample.</p>"
       "<table><tr>";
   std::vector<std::string> names{"task", "numerics", "samples", "pass"};
-  for (const int64_t k : report.table.ks) names.push_back("pass@" + std::to_string(k));
+  for (const int64_t k : report.table.ks) names.push_back(fmt::format("pass@{}", k));
   for (const char* baseline : {"eager", "compile"}) {
     names.push_back(std::string{"&gt; "} + baseline);
     for (const double p : fast_points) names.push_back("fast_" + shown(p));
@@ -197,9 +196,9 @@ std::string failures(const SuiteReport& report) {
     if (task ? row.failures.empty() && row.missing == 0 : row.scope != SuiteScope::refused)
       continue;
     std::string what = task ? "" : "refused";
-    if (row.missing > 0) what = "missing " + std::to_string(row.missing) + ' ';
+    if (row.missing > 0) what = fmt::format("missing {} ", row.missing);
     for (const auto& [outcome, count] : row.failures) {
-      what += outcome + ' ' + std::to_string(count) + ' ';
+      what += fmt::format("{} {} ", outcome, count);
     }
     out += "<tr>" + cell(for_html(row.task)) + cell(for_html(row.numerics)) + cell(for_html(what)) +
            "<td class=\"t\">" + for_html(row.reason) + "</td></tr>\n";
@@ -215,9 +214,9 @@ std::string comparison(const SuiteReport& before, const SuiteReport& now) {
 
 std::string to_html(const SuiteReport& report, const SuiteReport* before) {
   return head +
-         ("<h1>" + for_html(report.plan.suite) + "</h1><p>" + for_html(report.run) + ", " +
-          std::to_string(report.plan.samples) + " samples of each task</p><pre>" +
-          for_html(to_text(report.stack)) + "</pre>\n") +
+         (fmt::format("<h1>{}</h1><p>{}, {} samples of each task</p><pre>{}</pre>\n",
+                      for_html(report.plan.suite), for_html(report.run), report.plan.samples,
+                      for_html(to_text(report.stack)))) +
          curves(report) + bars(report) + figures(report) + failures(report) +
          (before == nullptr ? "" : comparison(*before, report)) + "</body></html>\n";
 }

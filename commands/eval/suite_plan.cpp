@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/eval/suite_plan.hpp"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "runtime/json_text.hpp"
@@ -38,7 +40,7 @@ class Members {
       const auto got = value->get<int64_t>();
       if (got >= low && got <= high) return got;
     }
-    complain(key, "a whole number from " + std::to_string(low) + " to " + std::to_string(high),
+    complain(key, fmt::format("a whole number from {} to {}", low, high),
              value != nullptr ? *value : json());
     return low;
   }

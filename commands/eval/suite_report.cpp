@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/eval/suite_report.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -59,7 +61,7 @@ std::vector<fs::path> stack_files(const RunPaths& paths) {
   std::vector<fs::path> files{paths.stack()};
   std::error_code error;
   for (int i = 1; i < 1000; ++i) {
-    const fs::path earlier = paths.folder / ("stack." + std::to_string(i) + ".json");
+    const fs::path earlier = paths.folder / (fmt::format("stack.{}.json", i));
     if (!fs::exists(earlier, error)) break;
     files.push_back(earlier);
   }

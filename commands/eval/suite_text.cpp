@@ -2,28 +2,26 @@
 // The report of a suite as CSV, as text for a terminal and as JSON.
 #include "commands/eval/suite_report.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "runtime/json_text.hpp"
+#include "runtime/text.hpp"
 
 namespace warpsmith::commands {
 namespace {
 
 using nlohmann::json;
 
-std::string number(double value, const char* format = "%.6g") {
-  char text[64];
-  (void)std::snprintf(text, sizeof text, format, value);
-  return text;
-}
-
-std::string number(const std::optional<double>& value, const char* format = "%.6g") {
-  return value ? number(*value, format) : "";
-}
+using Cells = std::vector<std::string>;
 
 // --- CSV
+
+std::string number(const std::optional<double>& value) {
+  return value ? fmt::format("{:.6g}", *value) : "";
+}
 
 /// A field of RFC 4180.
 std::string field(const std::string& text) {
@@ -36,7 +34,7 @@ std::string field(const std::string& text) {
 std::string failures_text(const SuiteRow& row) {
   std::string out;
   for (const auto& [outcome, count] : row.failures) {
-    out += (out.empty() ? "" : "; ") + outcome + ' ' + std::to_string(count);
+    out += fmt::format("{}{} {}", (out.empty() ? "" : "; "), outcome, count);
   }
   return out;
 }
@@ -52,7 +50,7 @@ void add_speed_names(std::vector<std::string>& names, const std::string& baselin
 std::vector<std::string> column_names(const SuiteTable& table) {
   std::vector<std::string> names{"scope",   "level",   "task",    "numerics", "tasks",
                                  "samples", "missing", "correct", "pass_rate"};
-  for (const int64_t k : table.ks) names.push_back("pass@" + std::to_string(k));
+  for (const int64_t k : table.ks) names.push_back(fmt::format("pass@{}", k));
   add_speed_names(names, "eager");
   add_speed_names(names, "compile");
   for (const char* what :
@@ -111,28 +109,19 @@ std::vector<std::string> fields_of(const SuiteRow& row, const SuiteTable& table,
 
 // --- text
 
-std::string padded(std::string text, size_t width, bool left = false) {
-  if (text.size() > width) text = text.substr(0, width - 1) + '~';
-  const std::string space(width - text.size(), ' ');
-  return left ? text + space : space + text;
-}
-
+/// In percent, with the sign in the heading.
 std::string percent(const Share& share) {
-  return share ? number(100 * *share, "%.1f") : "-";
+  return share ? fmt::format("{:.1f}", 100 * *share) : "-";
 }
 
-constexpr size_t name_width = 34, figure_width = 9;
-
-std::string heading(const SuiteTable& table) {
-  std::string line = padded("", name_width, true);
-  std::vector<std::string> names{"samples", "pass %"};
-  for (const int64_t k : table.ks) names.push_back("pass@" + std::to_string(k));
+Cells heading(const SuiteTable& table) {
+  Cells names{"", "samples", "pass %"};
+  for (const int64_t k : table.ks) names.push_back(fmt::format("pass@{}", k));
   for (const char* name : {">eager", ">compile", "fast_1", "fast_1.5", "fast_2", "geomean",
-                           "gm.comp.", "best ms", "best x"}) {
+                           "gm.comp.", "best ms", "best x", "trust", ""}) {
     names.emplace_back(name);
   }
-  for (const std::string& name : names) line += padded(name, figure_width);
-  return line + "  trust\n";
+  return names;
 }
 
 std::string name_of(const SuiteRow& row) {
@@ -141,26 +130,22 @@ std::string name_of(const SuiteRow& row) {
   return "  " + row.task;
 }
 
-std::string text_line(const SuiteRow& row, const SuiteTable& table) {
-  std::vector<std::string> figures{std::to_string(row.samples), percent(row.pass_rate)};
-  for (const int64_t k : table.ks) {
-    figures.push_back(percent(row.pass_at.at(k)));
-  }
+Cells cells_of(const SuiteRow& row, const SuiteTable& table) {
+  Cells figures{name_of(row), std::to_string(row.samples), percent(row.pass_rate)};
+  for (const int64_t k : table.ks) figures.push_back(percent(row.pass_at.at(k)));
   figures.push_back(percent(row.eager.faster));
   figures.push_back(percent(row.compile.faster));
   for (size_t i = 1; i < fast_points.size(); ++i) figures.push_back(percent(row.eager.fast[i]));
   for (const auto& mean : {row.eager.geomean, row.compile.geomean}) {
-    figures.push_back(mean ? number(*mean, "%.3f") : "-");
+    figures.push_back(number_text(mean, 3));
   }
   const bool timed = row.best && row.best->candidate_ms;
-  figures.push_back(timed ? number(row.best->candidate_ms->value, "%.4g") : "-");
+  figures.push_back(timed ? fmt::format("{:.4g}", row.best->candidate_ms->value) : "-");
   const bool compared = row.best && row.best->speedup_eager;
-  figures.push_back(compared ? number(row.best->speedup_eager->value, "%.3f") : "-");
-  std::string line = padded(name_of(row), name_width, true);
-  for (const std::string& one : figures) line += padded(one, figure_width);
-  line += "  " + row.trust;
-  if (!row.failures.empty() && row.scope == SuiteScope::task) line += "  " + failures_text(row);
-  return line + '\n';
+  figures.push_back(compared ? number_text(row.best->speedup_eager->value, 3) : "-");
+  figures.push_back(row.trust);
+  figures.push_back(row.scope == SuiteScope::task ? failures_text(row) : "");
+  return figures;
 }
 
 /// The tasks without all their samples, by name and with the reason.
@@ -169,23 +154,22 @@ std::string missing_lines(const SuiteReport& report) {
   for (const SuiteRow& row : report.table.rows) {
     const bool counts = row.scope == SuiteScope::task && row.numerics == report.plan.numerics;
     if (!counts || row.missing == 0) continue;
-    out += "missing: " + row.task + ", " + std::to_string(row.missing) + " of " +
-           std::to_string(report.plan.samples) + ": " +
-           (row.missing_why.empty() ? "not sampled yet" : row.missing_why) + '\n';
+    out += fmt::format("missing: {}, {} of {}: {}\n", row.task, row.missing, report.plan.samples,
+                       (row.missing_why.empty() ? "not sampled yet" : row.missing_why));
   }
   return out;
 }
 
-std::string level_line(const std::string& name, const SuiteRow& row) {
-  std::string line = padded(name, name_width, true);
+Cells level_cells(const std::string& name, const SuiteRow& row) {
+  Cells cells{name};
   for (const Share& share : {row.pass_rate, row.eager.faster, row.compile.faster, row.eager.fast[1],
                              row.eager.fast[2], row.eager.fast[3]}) {
-    line += padded(percent(share), figure_width);
+    cells.push_back(percent(share));
   }
   for (const auto& mean : {row.eager.geomean, row.compile.geomean}) {
-    line += padded(mean ? number(*mean, "%.3f") : "-", figure_width);
+    cells.push_back(number_text(mean, 3));
   }
-  return line + '\n';
+  return cells;
 }
 
 const SuiteRow* same_row(const SuiteTable& table, const SuiteRow& row) {
@@ -282,11 +266,13 @@ std::string to_csv(const SuiteTable& table) {
 }
 
 std::string to_text(const SuiteReport& report) {
-  std::string out = report.run + ": " + report.plan.suite + "\n" + to_text(report.stack) + '\n' +
-                    heading(report.table);
+  std::vector<Cells> rows{heading(report.table)};
   for (const SuiteRow& row : report.table.rows) {
-    if (row.scope != SuiteScope::refused) out += text_line(row, report.table);
+    if (row.scope != SuiteScope::refused) rows.push_back(cells_of(row, report.table));
   }
+  const std::string columns = 'l' + std::string(rows.front().size() - 3, 'r') + "ll";
+  std::string out = report.run + ": " + report.plan.suite + "\n" + to_text(report.stack) + '\n' +
+                    text_table(columns, rows);
   for (const SuiteRow& row : report.table.rows) {
     if (row.scope == SuiteScope::refused) out += "refused: " + row.task + ": " + row.reason + '\n';
   }
@@ -294,20 +280,19 @@ std::string to_text(const SuiteReport& report) {
 }
 
 std::string to_text(const SuiteReport& before, const SuiteReport& now) {
-  std::string out = "before: " + before.run + '\n' + to_text(before.stack) + "now:    " + now.run +
-                    '\n' + to_text(now.stack) + '\n' + padded("", name_width, true);
-  for (const char* name :
-       {"pass %", ">eager", ">compile", "fast_1", "fast_1.5", "fast_2", "geomean", "gm.comp."}) {
-    out += padded(name, figure_width);
-  }
-  out += '\n';
+  std::vector<Cells> rows;
+  rows.push_back(
+      {"", "pass %", ">eager", ">compile", "fast_1", "fast_1.5", "fast_2", "geomean", "gm.comp."});
   const CommonTasks common = common_tasks(before, now);
   const SuiteTable earlier = table_over(before, common);
   for (const SuiteRow& row : table_over(now, common).rows) {
     const SuiteRow* same = same_row(earlier, row);
     if (row.scope == SuiteScope::refused || same == nullptr) continue;
-    out += level_line(name_of(row) + " before", *same) + level_line("  now", row);
+    rows.push_back(level_cells(name_of(row) + " before", *same));
+    rows.push_back(level_cells("  now", row));
   }
+  std::string out = "before: " + before.run + '\n' + to_text(before.stack) + "now:    " + now.run +
+                    '\n' + to_text(now.stack) + '\n' + text_table("lrrrrrrrr", rows);
   for (const std::string& one : common.left_out) out += "left out: " + one + '\n';
   return out;
 }

@@ -2,6 +2,7 @@
 #include "commands/mcp/judge_tools.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
@@ -54,16 +55,15 @@ Result<void> write_one(const fs::path& folder, const std::string& name, const js
 Result<void> check_size(const json& files) {
   const sandbox::SolutionLimits limits;
   if (!files.is_object() || files.empty() || files.size() > limits.files) {
-    return refuse("files: expected an object of 1 to " + std::to_string(limits.files) +
-                  " files, {name: text}");
+    return refuse(
+        fmt::format("files: expected an object of 1 to {} files, {{name: text}}", limits.files));
   }
   size_t bytes = 0;
   for (const auto& [name, text] : files.items()) {
     if (text.is_string()) bytes += text.get_ref<const std::string&>().size();
   }
   if (bytes <= limits.bytes) return {};
-  return refuse("files: expected at most " + std::to_string(limits.bytes) + " bytes, got " +
-                std::to_string(bytes));
+  return refuse(fmt::format("files: expected at most {} bytes, got {}", limits.bytes, bytes));
 }
 
 /// The file of a task named by its path or its id.
@@ -195,7 +195,7 @@ McpAnswer count_submission(const Judgement& judgement, TaskSubmissions& of_task)
   body["submission"] = of_task.count;
   body["best_speedup_eager"] = nullable(of_task.best);
   answer.structured = json_text(body);
-  answer.text += "  submission " + std::to_string(of_task.count) + " of this task\n";
+  answer.text += fmt::format("  submission {} of this task\n", of_task.count);
   return answer;
 }
 
@@ -210,8 +210,9 @@ McpTool submit_tool(const JudgeToolOptions& options) {
             if (!task) return failed(task.error());
             TaskSubmissions& of_task = (*all)[task->content_hash];
             if (options.max_submissions > 0 && of_task.count >= options.max_submissions) {
-              return failed({ErrorCode::capacity, "all " + std::to_string(options.max_submissions) +
-                                                      " submissions of this task are used"});
+              return failed(
+                  {ErrorCode::capacity, fmt::format("all {} submissions of this task are used",
+                                                    options.max_submissions)});
             }
             const auto judgement = judge(*input, options, Request::final, control);
             return judgement ? count_submission(*judgement, of_task) : failed(judgement.error());

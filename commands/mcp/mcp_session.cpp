@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/mcp/mcp_session.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
@@ -104,8 +106,8 @@ void McpSession::handle(std::string_view line) {
 }
 
 void McpSession::refuse_long_line(size_t most_bytes) {
-  send(rpc_error({RpcCode::invalid_request,
-                  "a line: expected at most " + std::to_string(most_bytes) + " bytes"}));
+  send(rpc_error(
+      {RpcCode::invalid_request, fmt::format("a line: expected at most {} bytes", most_bytes)}));
 }
 
 void McpSession::request(const RpcMessage& message) {
@@ -154,7 +156,7 @@ void McpSession::queue_call(const RpcMessage& message) {
     }
   }
   send(rpc_error({RpcCode::busy,
-                  std::to_string(max_waiting_calls) + " calls wait already; try again later",
+                  fmt::format("{} calls wait already; try again later", max_waiting_calls),
                   *message.id}));
 }
 

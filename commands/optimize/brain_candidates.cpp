@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/optimize/brain_candidates.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -104,9 +106,9 @@ Result<std::string> summary_of(const BrainCall& call, const SuiteSampling& sampl
       brain.model.empty() ? sampling.config.model.folder.string() : brain.model;
   TRY(const auto usage, usage_of_run(call.folder.brain()));
   const int64_t count = sampling.plan.samples;
-  std::string out = std::to_string(count) + (count == 1 ? " trajectory" : " trajectories") +
-                    " of " + name + ", " + std::to_string(folders_in(call.folder.found())) +
-                    " with a submission";
+  std::string out = fmt::format("{}{} of {}, {} with a submission", count,
+                                (count == 1 ? " trajectory" : " trajectories"), name,
+                                folders_in(call.folder.found()));
   if (usage.requests > 0) out += "; " + usage_text(usage);
   return out;
 }
@@ -131,7 +133,7 @@ Result<BrainEnd> ask_brain(const BrainCall& call) {
 }
 
 std::string submission_name(TrajectoryId id, uint32_t turn) {
-  return "trajectory-" + std::to_string(id) + "-turn-" + std::to_string(turn);
+  return fmt::format("trajectory-{}-turn-{}", id, turn);
 }
 
 std::string origin_of(const std::string& name, const fs::path& run) {
@@ -140,8 +142,7 @@ std::string origin_of(const std::string& name, const fs::path& run) {
   // NOLINTNEXTLINE(cert-err34-c): the name is compared with the one that its numbers produce
   if (std::sscanf(name.c_str(), "trajectory-%llu-turn-%u", &id, &turn) != 2) return "";
   if (submission_name(id, turn) != name) return "";
-  return "trajectory " + std::to_string(id) + ", turn " + std::to_string(turn) + " of " +
-         run.string();
+  return fmt::format("trajectory {}, turn {} of {}", id, turn, run.string());
 }
 
 void BestSubmissions::add(TrajectoryId id, uint32_t turn, const sandbox::EvaluateRequest& call,

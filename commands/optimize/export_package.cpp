@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/optimize/export_package.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <functional>
@@ -127,9 +129,7 @@ std::string solve_schema(Counts n) {
 }
 
 std::string solve_out_schema(Counts n) {
-  const auto written = [](size_t i) {
-    return "Tensor(y" + std::to_string(i) + "!) y" + std::to_string(i);
-  };
+  const auto written = [](size_t i) { return fmt::format("Tensor(y{}!) y{}", i, i); };
   return "solve_out(" + numbered("Tensor a", n.in) + ", " + comma_list(n.out, written) + ") -> ()";
 }
 
@@ -139,8 +139,7 @@ std::string operator_source(const ExportedKernel& kernel, Placeholders values) {
   const TaskSignature& first = kernel.shapes.front().signature;
   const auto in = tensors_of(first, false), out = tensors_of(first, true);
   const auto new_outputs = [&](const std::string& before) {
-    return comma_list(out.size(),
-                      [&](size_t i) { return before + "out[" + std::to_string(i) + "]"; });
+    return comma_list(out.size(), [&](size_t i) { return fmt::format("{}out[{}]", before, i); });
   };
   const auto tensor = [](size_t) { return std::string("Tensor"); };
   const bool one = out.size() == 1;

@@ -2,6 +2,8 @@
 // The steps of a bound plan as C++ of an exported op.
 #include "commands/optimize/export_package.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <nlohmann/json.hpp>
@@ -96,10 +98,9 @@ std::string data_type(Dtype type) {
 }
 
 std::string matrix_text(const BoundMatrix& matrix, const BoundPlan& plan) {
-  return '{' + number(matrix.buffer) + ", " + data_type(plan.buffers[matrix.buffer].dtype) + ", " +
-         std::to_string(matrix.rows) + ", " + std::to_string(matrix.columns) + ", " +
-         std::to_string(matrix.row) + ", " + std::to_string(matrix.stride) + ", " +
-         (matrix.transposed ? "true" : "false") + '}';
+  return fmt::format("{{{}, {}, {}, {}, {}, {}, {}}}", number(matrix.buffer),
+                     data_type(plan.buffers[matrix.buffer].dtype), matrix.rows, matrix.columns,
+                     matrix.row, matrix.stride, (matrix.transposed ? "true" : "false"));
 }
 
 const char* compute_text(const BoundGemm& gemm, const BoundPlan& plan) {
@@ -129,12 +130,11 @@ const char* epilogue_name(Epilogue epilogue) {
 }
 
 std::string step_text(const BoundGemm& gemm, const BoundPlan& plan) {
-  std::string out = "  multiply(c, {" + matrix_text(gemm.out, plan) + ", " +
-                    matrix_text(gemm.a, plan) + ", " + matrix_text(gemm.b, plan) +
-                    ",\n           " + std::to_string(gemm.m) + ", " + std::to_string(gemm.n) +
-                    ", " + std::to_string(gemm.k) + ", " + std::to_string(gemm.batch) + ", " +
-                    compute_text(gemm, plan) + ", " + bits_text(gemm.alpha) + ", " +
-                    bits_text(gemm.beta) + '}';
+  std::string out =
+      fmt::format("  multiply(c, {{{}, {}, {},\n           {}, {}, {}, {}, {}, {}, {}}}",
+                  matrix_text(gemm.out, plan), matrix_text(gemm.a, plan), matrix_text(gemm.b, plan),
+                  gemm.m, gemm.n, gemm.k, gemm.batch, compute_text(gemm, plan),
+                  bits_text(gemm.alpha), bits_text(gemm.beta));
   if (gemm.epilogue != Epilogue::none) {
     out += std::string(",\n           CUBLASLT_EPILOGUE_") + epilogue_name(gemm.epilogue) + ", " +
            (gemm.bias ? "c.at(" + number(*gemm.bias) + ')' : std::string("0"));
@@ -179,9 +179,10 @@ std::string function_text(size_t index, const BoundPlan& plan) {
 std::optional<std::string> unexportable(const sandbox::BoundPlan& plan) {
   for (const BoundStep& step : plan.steps) {
     if (!std::holds_alternative<BoundConv>(step.what)) continue;
-    return "plan.toml:" + std::to_string(step.place.line) +
-           ": a `conv` step is not exported, because torch's own call of cuDNN may choose another "
-           "algorithm than the one that was judged; kernel/ holds the sources";
+    return fmt::format(
+        "plan.toml:{}: a `conv` step is not exported, because torch's own call of cuDNN may choose "
+        "another algorithm than the one that was judged; kernel/ holds the sources",
+        step.place.line);
   }
   return std::nullopt;
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `warpsmith optimize`: judges candidates for one operator and promotes the best that is better.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdlib>
@@ -60,7 +62,7 @@ Result<OptimizeBudget> budget_of(const OptimizeOptions& options) {
   OptimizeBudget budget;
   if (options.attempts && *options.attempts < 1) {
     return fail(ErrorCode::invalid_argument,
-                "--attempts " + std::to_string(*options.attempts) + ": expected at least 1");
+                fmt::format("--attempts {}: expected at least 1", *options.attempts));
   }
   budget.attempts = options.attempts;
   if (options.time.empty()) return budget;

@@ -2,10 +2,10 @@
 // The report of `optimize` as one HTML page.
 #include "commands/optimize/optimize_report.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 
 #include "commands/output_text.hpp"
 
@@ -19,9 +19,7 @@ constexpr const char* page_head =
     ".a{background:#dfd}.r{background:#fdd}.no{color:#900}</style></head><body>\n";
 
 std::string short_number(double value) {
-  std::array<char, 32> text{};
-  (void)std::snprintf(text.data(), text.size(), "%.4g", value);
-  return text.data();
+  return fmt::format("{:.4g}", value);
 }
 
 std::string optional_number(const std::optional<double>& value) {
@@ -89,8 +87,7 @@ std::string candidates_section(const OptimizeReport& report) {
   }
   out += "</table>\n";
   if (report.not_begun == 0) return out;
-  return out + "<p>Candidates that were not judged: " + std::to_string(report.not_begun) +
-         ".</p>\n";
+  return fmt::format("{}<p>Candidates that were not judged: {}.</p>\n", out, report.not_begun);
 }
 
 /// Times, rates and the roofline of one attempt.

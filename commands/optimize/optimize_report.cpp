@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/optimize/optimize_report.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -103,10 +105,9 @@ std::string result_line(const OptimizeReport& report) {
   const std::string name = winner ? report.candidates[*winner].name : "";
   if (!report.stopped) return winner ? "promoted: " + name : "nothing better";
   const size_t judged = report.candidates.size();
-  return "stopped: " + std::to_string(judged) + " of " +
-         std::to_string(judged + report.left_out.size() + report.not_begun) +
-         " candidates have a verdict; " +
-         (winner ? "promoted so far: " + name : "none is promoted so far");
+  return fmt::format("stopped: {} of {} candidates have a verdict; {}", judged,
+                     judged + report.left_out.size() + report.not_begun,
+                     (winner ? "promoted so far: " + name : "none is promoted so far"));
 }
 
 std::string to_json(const OptimizeReport& report) {

@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/optimize/promotion.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 
 namespace warpsmith::commands {
 namespace {
-
-std::string ratio_text(double value) {
-  std::array<char, 32> text{};
-  (void)std::snprintf(text.data(), text.size(), "%.3f", value);
-  return text.data();
-}
 
 /// The baselines that the judge timed with the candidate. One that it could not measure is not an
 /// incumbent; the report names it.
@@ -63,10 +57,9 @@ std::vector<Comparison> compare(const Attempt& candidate, const std::vector<Atte
 std::string shortfall(const Comparison& c, double margin) {
   const std::string what = "against " + c.incumbent + " on " + c.shape;
   if (!c.interval) return what + " no interval was measured";
-  const std::string range =
-      ratio_text(c.interval->low) + " to " + ratio_text(c.interval->high) + " times as fast";
-  const char* verdict = c.interval->high < 1 ? "slower " : "not clearly faster ";
-  return verdict + what + ": " + range + ", needed " + ratio_text(1 + margin);
+  const char* verdict = c.interval->high < 1 ? "slower" : "not clearly faster";
+  return fmt::format("{} {}: {:.3f} to {:.3f} times as fast, needed {:.3f}", verdict, what,
+                     c.interval->low, c.interval->high, 1 + margin);
 }
 
 /// Why the candidate is not promoted; empty if it is.

@@ -2,6 +2,7 @@
 #include "commands/optimize/result_folder.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -60,7 +61,7 @@ Result<std::vector<Attempt>> attempts_in(const std::filesystem::path& path,
   for (std::string line; std::getline(lines, line);) {
     ++number;
     auto attempt = attempt_of(line);
-    if (!attempt) return fail(path.string() + ':' + std::to_string(number), attempt.error());
+    if (!attempt) return fail(fmt::format("{}:{}", path.string(), number), attempt.error());
     attempts.push_back(std::move(*attempt));
   }
   return attempts;

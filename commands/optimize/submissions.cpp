@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/optimize/submissions.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 #include <mutex>
@@ -58,10 +60,9 @@ Result<std::vector<fs::path>> entries_of(const SubmissionFolder& from,
   std::ranges::sort(skipped);
   if (found.empty() || found.size() > most_submissions) {
     const ErrorCode code = found.empty() ? ErrorCode::not_found : ErrorCode::invalid_argument;
-    return fail(code, from.option + ' ' + from.folder + ": expected 1 to " +
-                          std::to_string(most_submissions) +
-                          " folders with a kernel or source files, got " +
-                          std::to_string(found.size()));
+    return fail(code,
+                fmt::format("{} {}: expected 1 to {} folders with a kernel or source files, got {}",
+                            from.option, from.folder, most_submissions, found.size()));
   }
   return found;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/runs/run_report.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -8,6 +10,7 @@
 
 #include "commands/output_text.hpp"
 #include "runtime/json_text.hpp"
+#include "runtime/text.hpp"
 #include "synthesis/funnel.hpp"
 
 namespace warpsmith::commands {
@@ -32,18 +35,6 @@ std::string counted(uint64_t number, const std::string& what) {
   return grouped(number) + ' ' + what + (number == 1 ? "" : "s");
 }
 
-std::string number_text(const std::optional<double>& value, int digits) {
-  return value ? fixed(*value, digits) : "-";
-}
-
-std::string percent(const std::optional<double>& share) {
-  return share ? fixed(*share * 100, 0) + " %" : "-";
-}
-
-std::string gib(double bytes) {
-  return fixed(bytes / (1 << 30), 1) + " GiB";
-}
-
 std::string dropped_text(const RunSummary& s) {
   std::string reasons;
   for (const auto& [reason, count] : s.dropped) {
@@ -63,8 +54,7 @@ std::string trajectories_text(const RunSummary& s) {
 }
 
 std::string steps_text(const RunSummary& s) {
-  return std::to_string(s.last_step) + ", " + std::to_string(s.durable_step) +
-         " of them in a checkpoint";
+  return fmt::format("{}, {} of them in a checkpoint", s.last_step, s.durable_step);
 }
 
 /// A line for each reason of a drop: the newest one in words.
@@ -90,11 +80,12 @@ std::string reward_lines(const RunPage& page) {
   if (rewards.empty()) return text;
   const auto [low, high] = std::ranges::minmax(rewards);
   return text +
-         line("", sparkline(rewards, low, high) + "  " + fixed(low, 2) + " to " + fixed(high, 2));
+         line("", fmt::format("{}  {:.2f} to {:.2f}", sparkline(rewards, low, high), low, high));
 }
 
 std::string passed_lines(const RunPage& page) {
-  std::string text = line("correct", percent(page.summary.pass_rate_last) + " of the last 128");
+  std::string text =
+      line("correct", percent_text(page.summary.pass_rate_last) + " of the last 128");
   if (page.curve.empty()) return text;
   return text +
          line("", sparkline(values_of(page.curve, &CurvePoint::passed), 0, 1) + "  0 to 100 %");
@@ -180,7 +171,7 @@ std::string sparkline(const std::vector<double>& values, double low, double high
 std::string rewards_text(const RunSummary& s) {
   const uint64_t rewarded = s.trained + s.closed + s.stepped;
   if (rewarded > 0 && rewarded <= 128) {
-    return number_text(s.reward_first, 2) + ", the mean of " + std::to_string(rewarded);
+    return fmt::format("{}, the mean of {}", number_text(s.reward_first, 2), rewarded);
   }
   return number_text(s.reward_first, 2) + " in the first 128, " + number_text(s.reward_last, 2) +
          " in the last 128";
@@ -189,21 +180,23 @@ std::string rewards_text(const RunSummary& s) {
 std::string page_text(const RunPage& page) {
   const RunSummary& s = page.summary;
   std::string text = line("run", page.name + (page.running ? ", running" : ", stopped"));
-  text += line("started", s.started_at + ", " + fixed(s.wall_s, 0) + " s in " +
-                              counted(s.incarnations, "start"));
+  text += line("started", fmt::format("{}, {:.0f} s in {}", s.started_at, s.wall_s,
+                                      counted(s.incarnations, "start")));
   text += line("trajectories", trajectories_text(s)) + dropped_lines(s);
   if (s.learns) text += line("steps", steps_text(s));
   text += reward_lines(page) + passed_lines(page);
-  text += line("faster", percent(s.fast_eager_last) + " than eager, " +
-                             percent(s.fast_compile_last) + " than torch.compile, of the last 128");
+  text += line("faster", percent_text(s.fast_eager_last) + " than eager, " +
+                             percent_text(s.fast_compile_last) +
+                             " than torch.compile, of the last 128");
   text += line("tool calls", number_text(s.median_tool_calls_last, 1) + " in the median; " +
                                  counted(s.distinct_sources_last, "distinct source") +
                                  " in the last 128");
   text += line("tokens", grouped(s.tokens) + ", " + grouped(s.action_tokens) + " of them sampled");
   if (!page.composed.empty()) text += line("composed", page.composed);
   if (s.memory_peak && s.memory_plan) {
-    text += line("memory", gib(*s.memory_peak) + " of tensors on the learner's GPU at most, " +
-                               gib(*s.memory_plan) + " planned");
+    text += line("memory", size_text(static_cast<uint64_t>(*s.memory_peak)) +
+                               " of tensors on the learner's GPU at most, " +
+                               size_text(static_cast<uint64_t>(*s.memory_plan)) + " planned");
   }
   return for_terminal(text + event_lines(page.events));
 }

@@ -7,11 +7,11 @@
 
 #include "commands/command.hpp"
 #include "commands/options.hpp"
-#include "commands/output_text.hpp"
 #include "commands/runs/run_report.hpp"
 #include "commands/runs/trajectory_text.hpp"
 #include "runtime/run/run_listing.hpp"
 #include "runtime/run/trajectory_reader.hpp"
+#include "runtime/text.hpp"
 
 namespace warpsmith::commands {
 namespace {
@@ -32,31 +32,22 @@ const char* state_of(const RunListing& run) {
   return run.owner ? "running" : "stopped";
 }
 
-/// "-" while nothing was judged.
-std::string reward_text(const std::optional<double>& reward) {
-  return reward ? fixed(*reward, 2) : "-";
-}
-
-void print_line(const RunListing& run) {
+std::vector<std::string> cells_of(const RunListing& run) {
   const std::string name = run.paths.folder.filename().string();
   if (!run.summary && run.summary.error().code == ErrorCode::not_found) {
-    std::cout << formatted(
-        "%-36s %-10s %s\n", name.c_str(), state_of(run),
-        is_chain(run.paths) ? "chain: its stages are runs in stages/" : "no trajectories");
-    return;
+    return {name, state_of(run),
+            is_chain(run.paths) ? "chain: its stages are runs in stages/" : "no trajectories"};
   }
-  if (!run.summary) {
-    std::cout << formatted("%-36s unreadable: %s\n", name.c_str(),
-                           run.summary.error().message.c_str());
-    return;
-  }
+  if (!run.summary) return {name, "unreadable: " + run.summary.error().message};
   const RunSummary& s = *run.summary;
-  const unsigned long long judged = s.closed + s.stepped;
-  std::cout << formatted("%-36s %-10s %7llu %7llu %7llu %7llu %6u %8s %8s\n", name.c_str(),
-                         state_of(run), static_cast<unsigned long long>(s.admitted),
-                         static_cast<unsigned long long>(s.trained), judged,
-                         static_cast<unsigned long long>(s.open), s.last_step,
-                         reward_text(s.reward_first).c_str(), reward_text(s.reward_last).c_str());
+  std::vector<std::string> cells{name, state_of(run)};
+  for (const uint64_t count :
+       {s.admitted, s.trained, s.closed + s.stepped, s.open, uint64_t{s.last_step}}) {
+    cells.push_back(std::to_string(count));
+  }
+  cells.push_back(number_text(s.reward_first, 2));
+  cells.push_back(number_text(s.reward_last, 2));
+  return cells;
 }
 
 ExitCode list(const RunsArguments& args) {
@@ -72,9 +63,10 @@ ExitCode list(const RunsArguments& args) {
     std::cout << listing_json(*runs) << '\n';
     return ExitCode::success;
   }
-  std::cout << formatted("%-36s %-10s %7s %7s %7s %7s %6s %8s %8s\n", "run", "state", "admit",
-                         "train", "judged", "open", "step", "reward", "..last");
-  for (const RunListing& run : *runs) print_line(run);
+  std::vector<std::vector<std::string>> rows;
+  rows.push_back({"run", "state", "admit", "train", "judged", "open", "step", "reward", "..last"});
+  for (const RunListing& run : *runs) rows.push_back(cells_of(run));
+  std::cout << text_table("llrrrrrrr", rows);
   return ExitCode::success;
 }
 

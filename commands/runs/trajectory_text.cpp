@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/runs/trajectory_text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 
@@ -10,16 +12,14 @@ namespace warpsmith::commands {
 namespace {
 
 std::string speedup_text(const std::optional<double>& speedup) {
-  return speedup ? fixed(*speedup, 2) : "-";
+  return speedup ? fmt::format("{:.2f}", *speedup) : "-";
 }
 
 std::string line_of(const TrajectoryRow& row) {
   const Outcome& o = *row.outcome;
-  return formatted("%8llu  %-28.28s %7.2f  %-16s %5u %6u %8llu %8s %8s\n",
-                   static_cast<unsigned long long>(row.id), row.task_id.c_str(), o.reward,
-                   std::string{verdict_name(o)}.c_str(), o.turns, o.tool_calls,
-                   static_cast<unsigned long long>(row.tokens),
-                   speedup_text(o.speedup_eager).c_str(), speedup_text(o.speedup_compile).c_str());
+  return fmt::format("{:8}  {:<28.28} {:7.2f}  {:<16} {:5} {:6} {:8} {:>8} {:>8}\n", row.id,
+                     row.task_id, o.reward, verdict_name(o), o.turns, o.tool_calls, row.tokens,
+                     speedup_text(o.speedup_eager), speedup_text(o.speedup_compile));
 }
 
 /// The tokens of a segment whose mask is `sampled`, as text.
@@ -35,13 +35,16 @@ std::string block(const std::string& title, const std::string& content) {
   return "--- " + title + "\n" + content + (content.ends_with('\n') ? "" : "\n");
 }
 
+/// With the folder of the judged source, inside the run's folder.
 std::string verdict_lines(std::span<const VerdictRow> verdicts, uint32_t turn) {
   std::string lines;
   for (const VerdictRow& row : verdicts) {
     if (row.turn != turn) continue;
-    const std::string kind = row.final ? "final verdict: " : "verdict: ";
-    lines += "--- " + kind + std::string{to_string(row.verdict.outcome)} + " | " +
-             row.verdict.feedback.substr(0, row.verdict.feedback.find('\n')) + '\n';
+    const Verdict& v = row.verdict;
+    lines += fmt::format("--- {}verdict: {} | {}", row.final ? "final " : "", to_string(v.outcome),
+                         v.feedback.substr(0, v.feedback.find('\n')));
+    if (!v.submission_hash.empty()) lines += " | submissions/" + v.submission_hash;
+    lines += '\n';
   }
   return lines;
 }
@@ -95,8 +98,8 @@ std::vector<TrajectoryRow> selected(std::vector<TrajectoryRow> rows,
 
 std::string list_text(std::span<const TrajectoryRow> rows) {
   std::string text =
-      formatted("%8s  %-28s %7s  %-16s %5s %6s %8s %8s %8s\n", "id", "task", "reward", "verdict",
-                "turns", "calls", "tokens", "/eager", "/compile");
+      fmt::format("{:>8}  {:<28} {:>7}  {:<16} {:>5} {:>6} {:>8} {:>8} {:>8}\n", "id", "task",
+                  "reward", "verdict", "turns", "calls", "tokens", "/eager", "/compile");
   for (const TrajectoryRow& row : rows) text += line_of(row);
   return for_terminal(text);
 }
@@ -104,12 +107,11 @@ std::string list_text(std::span<const TrajectoryRow> rows) {
 std::string transcript(const Trajectory& trajectory, std::span<const VerdictRow> verdicts,
                        const TextModel& text) {
   const Outcome& o = trajectory.outcome;
-  std::string out =
-      "trajectory " + std::to_string(trajectory.id) + ", task " + trajectory.task_id + '\n';
+  std::string out = fmt::format("trajectory {}, task {}\n", trajectory.id, trajectory.task_id);
   for (const Segment& segment : trajectory.segments) out += turn_lines(segment, verdicts, text);
-  out += "--- outcome: reward " + fixed(o.reward, 2) + ", " + std::string{verdict_name(o)} + ", " +
-         std::to_string(o.turns) + " turns, " + std::to_string(o.tool_calls) + " calls" +
-         (o.truncated ? ", ended by a limit" : "") + '\n';
+  out +=
+      fmt::format("--- outcome: reward {:.2f}, {}, {} turns, {} calls{}\n", o.reward,
+                  verdict_name(o), o.turns, o.tool_calls, o.truncated ? ", ended by a limit" : "");
   return for_terminal(out);
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/serve/api_answer.hpp"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -75,8 +77,7 @@ Json log_probs_json(const Part& part, const std::vector<TokenLogProb>& tokens) {
 
 std::string call_id(const Part& part, size_t call) {
   const std::string& id = part.head.id;
-  return "call_" + id.substr(id.find('-') + 1) + "_" + std::to_string(part.choice) + "_" +
-         std::to_string(call);
+  return fmt::format("call_{}_{}_{}", id.substr(id.find('-') + 1), part.choice, call);
 }
 
 /// `numbered`: as deltas of a stream, which name the call's index.

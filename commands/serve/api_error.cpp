@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/serve/api_error.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -73,8 +75,7 @@ ApiResult<int64_t> read_whole(const std::string& param, const Json& value, int64
     const bool wraps = value.is_number_unsigned() && number < 0;
     if (!wraps && number >= low && number <= high) return number;
   }
-  return unexpected_value(
-      param, "a whole number from " + std::to_string(low) + " to " + std::to_string(high), value);
+  return unexpected_value(param, fmt::format("a whole number from {} to {}", low, high), value);
 }
 
 ApiResult<std::string> read_string(const std::string& param, const Json& value) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/serve/api_request.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <limits>
@@ -18,7 +20,7 @@ using Json = nlohmann::ordered_json;
 // --- the parts of a request that are text: messages, tools, prompts
 
 std::string place(const std::string& list, size_t index) {
-  return list + "[" + std::to_string(index) + "]";
+  return fmt::format("{}[{}]", list, index);
 }
 
 bool is_given(const Json& object, const char* key) {
@@ -172,8 +174,8 @@ ApiResult<ApiPrompt> read_prompt(const std::string& at, const Json& value) {
 /// `tool_calls` are written in the model's syntax after its text.
 ApiResult<std::vector<policy::ChatMessage>> read_messages(const Json& value, ToolSyntax syntax) {
   if (!value.is_array() || value.empty() || value.size() > max_messages) {
-    return unexpected_value("messages",
-                            "a list of 1 to " + std::to_string(max_messages) + " messages", value);
+    return unexpected_value("messages", fmt::format("a list of 1 to {} messages", max_messages),
+                            value);
   }
   std::vector<policy::ChatMessage> messages;
   for (size_t i = 0; i < value.size(); ++i) {
@@ -188,8 +190,7 @@ ApiResult<std::vector<policy::ChatMessage>> read_messages(const Json& value, Too
 /// "tools": functions with JSON schemas.
 ApiResult<std::vector<ApiTool>> read_tools(const Json& value) {
   if (!value.is_array() || value.size() > max_tools) {
-    return unexpected_value("tools", "a list of at most " + std::to_string(max_tools) + " tools",
-                            value);
+    return unexpected_value("tools", fmt::format("a list of at most {} tools", max_tools), value);
   }
   std::vector<ApiTool> tools;
   for (size_t i = 0; i < value.size(); ++i) {
@@ -203,7 +204,7 @@ ApiResult<std::vector<ApiTool>> read_tools(const Json& value) {
 ApiResult<std::vector<ApiPrompt>> read_prompts(const Json& value) {
   const bool several = value.is_array() && !value.empty() && !value[0].is_number();
   if (several && value.size() > max_prompts) {
-    return unexpected_value("prompt", "at most " + std::to_string(max_prompts) + " prompts", value);
+    return unexpected_value("prompt", fmt::format("at most {} prompts", max_prompts), value);
   }
   std::vector<ApiPrompt> prompts;
   const size_t count = several ? value.size() : 1;
@@ -225,8 +226,7 @@ ApiResult<std::vector<std::string>> read_stop(const Json& value) {
                       text.get_ref<const std::string&>().size() <= max_stop_bytes;
     if (!fits || list.size() > max_stop_strings) {
       return unexpected_value(
-          "stop",
-          "a text or a list of up to 4, each of 1 to " + std::to_string(max_stop_bytes) + " bytes",
+          "stop", fmt::format("a text or a list of up to 4, each of 1 to {} bytes", max_stop_bytes),
           value);
     }
     stop.push_back(text.get<std::string>());

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/serve/engine_loop.hpp"
 
+#include <fmt/format.h>
+
 #include <exception>
 #include <utility>
 
@@ -73,8 +75,8 @@ Result<std::shared_ptr<TokenChannel>> EngineLoop::submit(
     const int64_t held = status_.running + std::ssize(waiting_);
     if (held + std::ssize(sequences) > limits_.sessions + limits_.queue) {
       return fail(ErrorCode::capacity,
-                  std::to_string(held) + " sequences run or wait, of at most " +
-                      std::to_string(limits_.sessions + limits_.queue) + "; try again later");
+                  fmt::format("{} sequences run or wait, of at most {}; try again later", held,
+                              limits_.sessions + limits_.queue));
     }
     for (size_t i = 0; i < sequences.size(); ++i) {
       waiting_.push_back({std::move(sequences[i]), i, channel});

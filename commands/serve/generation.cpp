@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/serve/generation.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <random>
 #include <utility>
@@ -75,8 +77,9 @@ ApiResult<std::unique_ptr<Generation>> Generation::start(ApiRequest request, con
   TRY(const auto prompts, prompt_tokens(request, text));
   std::unique_ptr<Generation> generation(new Generation(std::move(request), text, prompts));
   if (std::ssize(generation->choices_) > loop.sessions()) {
-    return refuse_parameter("n", "expected at most " + std::to_string(loop.sessions()) +
-                                     " answers of one request, over all its prompts");
+    return refuse_parameter(
+        "n", fmt::format("expected at most {} answers of one request, over all its prompts",
+                         loop.sessions()));
   }
   auto channel = loop.submit(sequences_of(generation->request_, text, prompts));
   if (!channel) return tl::unexpected(answer_to(channel.error()));

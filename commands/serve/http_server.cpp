@@ -2,6 +2,7 @@
 #include "commands/serve/http_server.hpp"
 
 #include <arpa/inet.h>
+#include <fmt/format.h>
 #include <httplib.h>
 #include <netdb.h>
 #include <sys/socket.h>
@@ -216,19 +217,18 @@ void answer_post(const httplib::Request& from, httplib::Response& to,
   if (deadline.passed() || silence.passed()) {
     return refuse(
         to, {.status = 408,
-             .message = "the body: expected whole within " +
-                        std::to_string(options.body_timeout.count()) + " s, without a pause of " +
-                        std::to_string(options.read_timeout.count()) + " s"});
+             .message = fmt::format("the body: expected whole within {} s, without a pause of {} s",
+                                    options.body_timeout.count(), options.read_timeout.count())});
   }
   refuse(to, {.status = to.status == 400 && body.empty() ? 400 : 413,
-              .message = "the body: expected at most " + std::to_string(limit) + " bytes"});
+              .message = fmt::format("the body: expected at most {} bytes", limit)});
 }
 
 /// What the library refuses by itself: unknown methods, bad requests, bodies that are too long.
 void answer_error(httplib::Response& to) {
   if (!to.body.empty()) return;
   const int status = to.status;
-  refuse(to, {.status = status, .message = "HTTP: " + std::to_string(status)});
+  refuse(to, {.status = status, .message = fmt::format("HTTP: {}", status)});
 }
 
 void configure(httplib::Server& server, const HttpOptions& options, int& listening) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `warpsmith serve`: a model over OpenAI's HTTP interface.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <iostream>
@@ -102,8 +104,8 @@ ExitCode end(EngineLoop& loop, HttpServer& server, const std::string& failure, i
 
 ExitCode serve(ServeArguments args) {
   if (auto fine = complete(args); !fine) return report(fine.error());
-  const SignalWait signals{"stopping: answers in progress get " + std::to_string(args.grace_s) +
-                           " s; press Ctrl-C again to exit at once"};
+  const SignalWait signals{fmt::format(
+      "stopping: answers in progress get {} s; press Ctrl-C again to exit at once", args.grace_s)};
   const auto model = load_served_model(args.model);
   if (!model) return report(model.error());
   auto loop = EngineLoop::start(engine_maker(*model),

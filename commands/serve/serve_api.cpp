@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/serve/serve_api.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <ctime>
 #include <functional>
 #include <random>
@@ -135,16 +135,9 @@ bool write_events(AnswerJob& job, const HttpStream& out) {
 
 const std::string models_path = "/v1/models";
 
-std::string hex(uint64_t value) {
-  std::array<char, 17> text{};
-  (void)std::snprintf(text.data(), text.size(), "%016llx",
-                      static_cast<unsigned long long>(value));  // NOLINT(google-runtime-int)
-  return text.data();
-}
-
 std::string new_nonce() {
   std::random_device device;
-  return hex((uint64_t{device()} << 32U) | device());
+  return fmt::format("{:016x}", (uint64_t{device()} << 32U) | device());
 }
 
 HttpResponse response_of(const ApiError& error) {
@@ -285,7 +278,7 @@ ApiResult<HttpResponse> ServeApi::answer(Endpoint endpoint, const ServedRequest&
 AnswerHead ServeApi::new_head(Endpoint endpoint) {
   const std::string kind = endpoint == Endpoint::chat ? "chatcmpl-" : "cmpl-";
   return {.endpoint = endpoint,
-          .id = kind + nonce_ + hex(next_id_++),
+          .id = fmt::format("{}{}{:016x}", kind, nonce_, next_id_++),
           .model = text_.name,
           .created = static_cast<int64_t>(std::time(nullptr))};
 }

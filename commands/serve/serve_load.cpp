@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/serve/serve_load.hpp"
 
+#include <fmt/format.h>
 #include <httplib.h>
 
 #include <chrono>
@@ -72,7 +73,7 @@ StreamEnd run_stream(const ServeLoad& load, const std::vector<int32_t>& prompt) 
   } else if (const auto tokens = tokens_in(tail); answer->status == 200 && tokens) {
     end.tokens = *tokens;
   } else {
-    end.error = "status " + std::to_string(answer->status) + ": " + tail;
+    end.error = fmt::format("status {}: {}", answer->status, tail);
   }
   return end;
 }

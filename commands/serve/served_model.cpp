@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/serve/served_model.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -29,9 +31,8 @@ std::string name_of(const ServedModelOptions& options) {
 Result<void> check_context(const ServedModelOptions& options, const policy::ModelConfig& model) {
   if (options.context <= model.max_positions) return {};
   return fail(ErrorCode::invalid_argument,
-              options.context_from + ": expected at most the model's " +
-                  std::to_string(model.max_positions) + " positions, got " +
-                  std::to_string(options.context));
+              fmt::format("{}: expected at most the model's {} positions, got {}",
+                          options.context_from, model.max_positions, options.context));
 }
 
 policy::EngineConfig engine_config(const ServedModelOptions& options,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/serve/served_text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -47,15 +49,15 @@ ApiResult<void> check_tokens(const std::vector<int32_t>& tokens, const std::stri
   if (tokens.empty()) return refuse_parameter(param, "expected at least one token, got none");
   const auto highest = std::ranges::max(tokens);
   if (highest >= text.vocab) {
-    return refuse_parameter(param, "expected tokens below " + std::to_string(text.vocab) +
-                                       ", got " + std::to_string(highest));
+    return refuse_parameter(param,
+                            fmt::format("expected tokens below {}, got {}", text.vocab, highest));
   }
   if (std::ssize(tokens) < text.context) return {};
-  return refuse_parameter(param,
-                          "expected fewer than the " + std::to_string(text.context) +
-                              " tokens of this model's context, got " +
-                              std::to_string(tokens.size()),
-                          "context_length_exceeded");
+  return refuse_parameter(
+      param,
+      fmt::format("expected fewer than the {} tokens of this model's context, got {}", text.context,
+                  tokens.size()),
+      "context_length_exceeded");
 }
 
 using Json = nlohmann::ordered_json;

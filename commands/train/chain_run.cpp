@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/train/chain_run.hpp"
 
+#include <fmt/format.h>
+
 #include <functional>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -92,8 +94,7 @@ class Chain {
   Result<bool> advance(const ChainStage& stage, size_t index, size_t count) {
     const StagePaths place = stage_paths(folder_, index, stage.name);
     TRY(auto stored, finished_record(stage, place));
-    const std::string title =
-        "stage " + std::to_string(index + 1) + '/' + std::to_string(count) + ' ' + stage.name;
+    const std::string title = fmt::format("stage {}/{} {}", index + 1, count, stage.name);
     std::cerr << title << (stored ? ": done before" : "") << '\n';
     if (stored) {
       take(std::move(*stored));

@@ -2,58 +2,36 @@
 #include "commands/train/chain_table.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "runtime/text.hpp"
+
 namespace warpsmith::commands {
 namespace {
-
-using Row = std::array<std::string, 10>;
 
 std::optional<double> figure(const StageRecord& record, const std::string& name) {
   const auto found = record.figures.find(name);
   return found == record.figures.end() ? std::nullopt : std::optional{found->second};
 }
 
-std::string number(const std::optional<double>& value, int digits) {
-  if (!value) return "-";
-  std::array<char, 32> text{};
-  (void)std::snprintf(text.data(), text.size(), "%.*f", digits, *value);
-  return text.data();
-}
-
-std::string percent(const std::optional<double>& share) {
-  return share ? number(*share * 100, 0) + "%" : "-";
-}
-
 std::string explained(const StageRecord& record) {
   const auto first = figure(record, "explained_variance_first");
-  const std::string last = number(figure(record, "explained_variance"), 2);
-  return first ? number(first, 2) + " > " + last : last;
+  const std::string last = number_text(figure(record, "explained_variance"), 2);
+  return first ? number_text(first, 2) + " > " + last : last;
 }
 
-Row row_of(const StageRecord& r) {
+std::vector<std::string> row_of(const StageRecord& r) {
   return {r.name,
-          number(figure(r, "trajectories"), 0),
-          number(figure(r, "steps"), 0),
-          number(figure(r, "reward"), 2),
-          percent(figure(r, "pass_rate")),
-          percent(figure(r, "faster_eager")),
-          percent(figure(r, "faster_compile")),
+          number_text(figure(r, "trajectories"), 0),
+          number_text(figure(r, "steps"), 0),
+          number_text(figure(r, "reward"), 2),
+          percent_text(figure(r, "pass_rate")),
+          percent_text(figure(r, "faster_eager")),
+          percent_text(figure(r, "faster_compile")),
           explained(r),
-          number(figure(r, "entropy"), 3),
-          percent(figure(r, "truncated"))};
-}
-
-std::string line_of(const Row& row, const std::array<size_t, 10>& widths) {
-  std::string line;
-  for (size_t i = 0; i < row.size(); ++i) {
-    const std::string space(widths[i] - row[i].size(), ' ');
-    line += (i == 0 ? row[i] + space : "  " + space + row[i]);
-  }
-  return line + '\n';
+          number_text(figure(r, "entropy"), 3),
+          percent_text(figure(r, "truncated"))};
 }
 
 }  // namespace
@@ -92,16 +70,11 @@ std::map<std::string, double> figures_of(const std::vector<Outcome>& outcomes, s
 }
 
 std::string table_text(const std::vector<StageRecord>& records) {
-  std::vector<Row> rows{{"stage", "trajectories", "steps", "reward", "correct", ">eager",
-                         ">compile", "expl. variance", "entropy", "cut"}};
+  std::vector<std::vector<std::string>> rows;
+  rows.push_back({"stage", "trajectories", "steps", "reward", "correct", ">eager", ">compile",
+                  "expl. variance", "entropy", "cut"});
   for (const StageRecord& record : records) rows.push_back(row_of(record));
-  std::array<size_t, 10> widths{};
-  for (const Row& row : rows) {
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string text;
-  for (const Row& row : rows) text += line_of(row, widths);
-  return text;
+  return text_table("lrrrrrrrrr", rows);
 }
 
 }  // namespace warpsmith::commands

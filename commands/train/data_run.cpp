@@ -2,13 +2,13 @@
 #include "commands/train/data_run.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "actors/protocol/errors.hpp"
-#include "commands/progress.hpp"
 #include "policy/learn/placement.hpp"
 #include "policy/model/libtorch_runtime.hpp"
 #include "runtime/clock.hpp"
@@ -58,10 +58,9 @@ class SkipLimit {
     in_a_row_ = step.skipped ? in_a_row_ + 1 : 0;
     if (in_a_row_ < most_) return {};
     return fail(ErrorCode::infrastructure,
-                "step " + std::to_string(number) + ": " + step.text + "; " +
-                    std::to_string(in_a_row_) +
-                    " steps in a row had gradients that are not finite, as learner.max_skipped "
-                    "allows no more; lower the stage's learning_rate");
+                fmt::format("step {}: {}; {} steps in a row had gradients that are not finite, as "
+                            "learner.max_skipped allows no more; lower the stage's learning_rate",
+                            number, step.text, in_a_row_));
   }
 
  private:
@@ -110,9 +109,8 @@ class Checkpointed {
 };
 
 void show(const DataStage& stage, const std::string& figures, SteadyClock::duration elapsed) {
-  const auto whole = std::chrono::duration_cast<std::chrono::seconds>(elapsed);
   std::cerr << "step " << stage.step_number() << '/' << stage.steps() << ' ' << figures << " after "
-            << duration_text(whole) << '\n';
+            << duration_text(elapsed) << '\n';
 }
 
 /// The learner's device. On a GPU each step holds a share of it, so that kernels are timed between

@@ -2,6 +2,8 @@
 // Supervised fine-tuning as a run: stage `sft` on demonstrations, stage `rft` on kept trajectories.
 #include "commands/train/stage_run.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -69,9 +71,7 @@ Result<void> export_model(const policy::SftStage& stage, const DataRun& run,
                           const RunPaths& paths) {
   const fs::path& to = run.config.sft.export_to;
   if (stage.done()) return to.empty() ? Result<void>{} : save_model(stage, run.config, to);
-  print_stopped(
-      run, paths,
-      "after step " + std::to_string(stage.step_number()) + " of " + std::to_string(stage.steps()));
+  print_stopped(run, paths, fmt::format("after step {} of {}", stage.step_number(), stage.steps()));
   return {};
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/train/stage_files.hpp"
 
+#include <fmt/format.h>
+
 #include "runtime/run/checkpoint.hpp"
 #include "runtime/run/durable_file.hpp"
 #include "runtime/run/run_folder.hpp"
@@ -82,9 +84,10 @@ Result<void> check_present(const StageRecord& record) {
 Result<void> check_at_rest(const ChainStage& stage, const StagePaths& place) {
   const auto owner = owner_of({place.run()});
   if (!owner || !learns_online(stage.config.run.stage)) return {};
-  return fail(ErrorCode::locked, "run folder " + place.run().string() + " is in use by process " +
-                                     std::to_string(*owner) +
-                                     "; resume the chain once that has ended");
+  return fail(
+      ErrorCode::locked,
+      fmt::format("run folder {} is in use by process {}; resume the chain once that has ended",
+                  place.run().string(), *owner));
 }
 
 }  // namespace
@@ -141,7 +144,7 @@ RunConfig config_with(const ChainStage& stage, const ChainArtifacts& from) {
 }
 
 StagePaths stage_paths(const std::filesystem::path& chain, size_t index, const std::string& name) {
-  return {chain / "stages", std::to_string(index + 1) + '-' + name};
+  return {chain / "stages", fmt::format("{}-{}", index + 1, name)};
 }
 
 }  // namespace warpsmith::commands

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // `warpsmith train CONFIG` and `warpsmith train --resume RUN`: trains a policy. --dry-run prints
 // what would run and the memory it would take.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
-#include <cmath>
 #include <filesystem>
-#include <iomanip>
 #include <iostream>
 #include <memory>
 
@@ -19,6 +19,7 @@
 #include "commands/train/stage_run.hpp"
 #include "policy/format/hf_folder.hpp"
 #include "runtime/run/run_listing.hpp"
+#include "runtime/text.hpp"
 
 namespace warpsmith::commands {
 using namespace actors;
@@ -26,45 +27,30 @@ namespace {
 
 // --- --dry-run
 
-constexpr double mebibyte = 1024.0 * 1024.0;
-
-double in_mib(int64_t bytes) {
-  return static_cast<double>(bytes) / mebibyte;
-}
-
-void line(const std::string& name, int64_t count, const std::string& about) {
-  std::cout << "  " << std::left << std::setw(14) << name << " x" << std::setw(3) << count << ' '
-            << about << '\n';
-}
-
-std::string mib(double value) {
-  return std::to_string(std::llround(value)) + " MiB";
-}
-
 /// The cores or GPUs of the slots.
 std::string place_text(const SandboxConfig& c) {
-  if (!uses_gpus(c)) return "the first on core " + std::to_string(core_of(c, 0));
-  std::string gpus = "on GPU " + std::to_string(c.first_gpu);
-  if (c.gpus > 1) gpus += " to " + std::to_string(c.first_gpu + c.gpus - 1);
+  if (!uses_gpus(c)) return fmt::format("the first on core {}", core_of(c, 0));
+  std::string gpus = fmt::format("on GPU {}", c.first_gpu);
+  if (c.gpus > 1) gpus += fmt::format(" to {}", c.first_gpu + c.gpus - 1);
   return gpus + (c.count > c.gpus ? ", shared in turns" : "");
 }
 
 std::string learner_text(const LearnerConfig& c, const policy::LearnerMemory& plan) {
-  const std::string all = mib(in_mib(plan.total()));
-  const std::string ranks = c.gpus > 1 ? " on each of " + std::to_string(c.gpus) + " ranks" : "";
+  const std::string all = size_text(plan.total());
+  const std::string ranks = c.gpus > 1 ? fmt::format(" on each of {} ranks", c.gpus) : "";
   if (c.device == ComputeDevice::cpu) return all + ranks + " plus the trajectories it holds";
-  const std::string gpus = c.gpus > 1 ? " of each of GPU " + std::to_string(c.gpu) + " to " +
-                                            std::to_string(c.gpu + c.gpus - 1)
-                                      : " of GPU " + std::to_string(c.gpu);
-  return all + gpus + " (parameters with their state " + mib(in_mib(plan.parameters)) +
-         ", published " + mib(in_mib(plan.published)) + ", kept prefixes " +
-         mib(in_mib(plan.kept)) + ", activations " + mib(in_mib(plan.activations)) + ")" +
-         (plan.host > 0 ? " and " + mib(in_mib(plan.host)) + " of pinned host memory" : "");
+  const std::string gpus = c.gpus > 1
+                               ? fmt::format(" of each of GPU {} to {}", c.gpu, c.gpu + c.gpus - 1)
+                               : fmt::format(" of GPU {}", c.gpu);
+  return all + gpus + " (parameters with their state " + size_text(plan.parameters) +
+         ", published " + size_text(plan.published) + ", kept prefixes " + size_text(plan.kept) +
+         ", activations " + size_text(plan.activations) + ")" +
+         (plan.host > 0 ? " and " + size_text(plan.host) + " of pinned host memory" : "");
 }
 
 std::string brain_text(const BrainConfig& c) {
   if (!c.candidates.empty()) return "solutions of " + c.candidates.string();
-  return c.model + " at " + c.url + ", " + std::to_string(c.concurrency) + " requests at once";
+  return fmt::format("{} at {}, {} requests at once", c.model, c.url, c.concurrency);
 }
 
 /// What writes candidates, unless rules do.
@@ -75,18 +61,21 @@ std::string writer_text(const SynthesisConfig& c) {
 }
 
 void print_tree(const RunConfig& c, const MemoryBudget& memory, size_t tasks) {
-  std::cout << "supervisor\n";
+  std::vector<std::vector<std::string>> rows;
+  const auto line = [&rows](const char* name, int64_t count, const std::string& about) {
+    rows.push_back({fmt::format("  {}", name), fmt::format("x{}", count), about});
+  };
   line("telemetry", 1, "figures of all other actors");
-  line("weight_store", 1, mib(in_mib(memory.learner.published)) + " per version");
+  line("weight_store", 1, size_text(memory.learner.published) + " per version");
   line("ledger", 1, "run database and segments, own thread");
   line("sandbox", c.sandbox.count, "contract " + c.sandbox.contract + ", " + place_text(c.sandbox));
-  line("synthesis", 1, std::to_string(tasks) + " tasks");
+  line("synthesis", 1, fmt::format("{} tasks", tasks));
   if (c.synthesis.composers() > 0) {
     const size_t away = c.synthesis.compose.nodes.size();
     line("composer", c.synthesis.composers(),
-         "of " + std::to_string(c.synthesis.compose.candidates) + " candidates for further tasks" +
-             writer_text(c.synthesis) +
-             (away > 0 ? ", " + std::to_string(away) + " on other nodes" : ""));
+         fmt::format("of {} candidates for further tasks{}{}", c.synthesis.compose.candidates,
+                     writer_text(c.synthesis),
+                     (away > 0 ? fmt::format(", {} on other nodes", away) : "")));
   }
   const bool learns = learns_online(c.run.stage);
   if (learns) {
@@ -100,16 +89,17 @@ void print_tree(const RunConfig& c, const MemoryBudget& memory, size_t tasks) {
     line("brain", 1, brain_text(c.brain) + ", own thread");
   } else {
     line("generator", c.generator.count,
-         mib(in_mib(memory.generator)) +
-             (gpu ? " each of GPU " + std::to_string(c.generator.gpu) : " each") + ", own thread");
+         size_text(memory.generator) +
+             (gpu ? fmt::format(" each of GPU {}", c.generator.gpu) : " each") + ", own thread");
   }
   line("tool_executor", c.tool_executor.count, "own thread each");
-  line("rollout", c.rollout.count, std::to_string(c.rollout.concurrent) + " trajectories each");
+  line("rollout", c.rollout.count, fmt::format("{} trajectories each", c.rollout.concurrent));
   const int64_t learner = learns ? memory.learner.host : 0;
   const bool learns_here = learns && c.learner.device != ComputeDevice::cuda;
   const int64_t total = learner + (learns_here ? memory.learner.total() * c.learner.gpus : 0) +
                         (gpu || brain ? 0 : memory.generator * c.generator.count);
-  std::cout << "expected memory: " << mib(in_mib(total))
+  std::cout << "supervisor\n"
+            << text_table("lll", rows) << "expected memory: " << size_text(total)
             << " of tensors, about 400 MiB of libraries, "
             << "and about 1 GiB per sandbox for its reference worker\n";
 }
@@ -120,11 +110,11 @@ void print_data_stage(const RunConfig& c, const policy::ModelConfig& model,
   const bool gpu = c.learner.device == ComputeDevice::cuda;
   std::cout << (c.run.stage == Stage::value ? "value pre-training" : "supervised fine-tuning")
             << " of " << model.parameter_count()
-            << " parameters, without actors\nexpected memory: " << mib(in_mib(plan.total()))
-            << (gpu ? " of GPU " + std::to_string(c.learner.gpu) : " of tensors")
-            << " (parameters with their state " << mib(in_mib(plan.parameters))
-            << ", activations of the longest pack " << mib(in_mib(plan.activations)) << ")";
-  if (plan.host > 0) std::cout << ", " << mib(in_mib(plan.host)) << " of pinned host memory";
+            << " parameters, without actors\nexpected memory: " << size_text(plan.total())
+            << (gpu ? fmt::format(" of GPU {}", c.learner.gpu) : " of tensors")
+            << " (parameters with their state " << size_text(plan.parameters)
+            << ", activations of the longest pack " << size_text(plan.activations) << ")";
+  if (plan.host > 0) std::cout << ", " << size_text(plan.host) << " of pinned host memory";
   std::cout << (gpu ? "" : ", and about 400 MiB of libraries") << std::endl;
 }
 

@@ -2,6 +2,8 @@
 // The stages that sample trajectories, as a run: start, progress, Ctrl-C, summary.
 #include "commands/train/stage_run.hpp"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <iostream>
 #include <optional>
@@ -134,7 +136,7 @@ LoopResult run_tree(TreeParts parts, const SignalWait& signals, const Output& ou
 Result<std::unique_ptr<Tap>> tap_of(const RunConfig& config, const RunPaths& paths,
                                     uint32_t incarnation) {
   if (!config.telemetry.trace) return make_silent_tap();
-  const std::string number = incarnation > 1 ? "-" + std::to_string(incarnation) : "";
+  const std::string number = incarnation > 1 ? fmt::format("-{}", incarnation) : "";
   return make_trace_tap((paths.folder / ("trace" + number + ".json")).string());
 }
 

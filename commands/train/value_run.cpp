@@ -2,6 +2,8 @@
 // Stage `value` as a run: pre-trains the critic on collected trajectories.
 #include "commands/train/stage_run.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -80,7 +82,7 @@ void print_result(const policy::ValueStage& stage, const fs::path& critic, const
 StageEnd finish(const ValueTraining& training, const DataRun& run, const RunPaths& paths) {
   const policy::ValueStage& stage = training.stage();
   if (!stage.done()) {
-    print_stopped(run, paths, "after step " + std::to_string(stage.step_number()));
+    print_stopped(run, paths, fmt::format("after step {}", stage.step_number()));
     return {ExitCode::success, false, run.signals.arrived(), paths.folder};
   }
   const fs::path critic = paths.folder / "critic";

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/format/config_json.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -240,9 +242,8 @@ Result<ModelConfig> parse_config_json(std::string_view text) {
   TRY(const auto options, read_options(fields));
   if (config.heads < 1) {
     return fail(ErrorCode::parse_failed,
-                "config.json: \"num_attention_heads\": expected at least "
-                "1, got " +
-                    std::to_string(config.heads));
+                fmt::format("config.json: \"num_attention_heads\": expected at least 1, got {}",
+                            config.heads));
   }
   TRY_VOID(traits->apply(options, config));
   if (auto ok = config.validate(); !ok) return fail("config.json", ok.error());

@@ -4,6 +4,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -92,13 +93,14 @@ std::optional<StoredType> stored_type(at::ScalarType type) {
 Result<uint64_t> header_length(const MappedFile& file) {
   uint64_t length = 0;
   if (file.size() < prefix_bytes) {
-    return fail(ErrorCode::parse_failed, "safetensors: " + std::to_string(file.size()) +
-                                             " bytes, expected at least 8: truncated?");
+    return fail(ErrorCode::parse_failed,
+                fmt::format("safetensors: {} bytes, expected at least 8: truncated?", file.size()));
   }
   std::memcpy(&length, file.data(), prefix_bytes);
   if (length > max_safetensors_header || length > file.size() - prefix_bytes) {
-    return fail(ErrorCode::parse_failed, "safetensors: header claims " + std::to_string(length) +
-                                             " bytes, the file has " + std::to_string(file.size()));
+    return fail(
+        ErrorCode::parse_failed,
+        fmt::format("safetensors: header claims {} bytes, the file has {}", length, file.size()));
   }
   return length;
 }

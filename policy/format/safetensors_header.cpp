@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/format/safetensors_header.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -86,8 +88,8 @@ Result<StoredTensor> read_entry(const std::string& name, const json& entry) {
   }
   const auto bytes = bytes_of(shape, type);
   if (!bytes || offsets[1] < offsets[0] || offsets[1] - offsets[0] != *bytes) {
-    return wrong(name, "shape and data_offsets disagree: offsets " + std::to_string(offsets[0]) +
-                           " to " + std::to_string(offsets[1]));
+    return wrong(name, fmt::format("shape and data_offsets disagree: offsets {} to {}", offsets[0],
+                                   offsets[1]));
   }
   return StoredTensor{type.type, {shape.begin(), shape.end()}, offsets[0], offsets[1]};
 }
@@ -102,19 +104,19 @@ Result<void> check_layout(const StoredTensors& tensors, uint64_t data_bytes) {
   uint64_t expected = 0;
   for (const auto& [name, tensor] : order) {
     if (tensor->begin != expected) {
-      return wrong(*name, "expected offset " + std::to_string(expected) + ", got " +
-                              std::to_string(tensor->begin) + ": a hole or an overlap");
+      return wrong(*name, fmt::format("expected offset {}, got {}: a hole or an overlap", expected,
+                                      tensor->begin));
     }
     expected = tensor->end;
     if (expected > data_bytes) {
-      return wrong(*name, "ends at byte " + std::to_string(expected) + ", the file holds " +
-                              std::to_string(data_bytes) + ": truncated?");
+      return wrong(*name, fmt::format("ends at byte {}, the file holds {}: truncated?", expected,
+                                      data_bytes));
     }
   }
   if (expected == data_bytes) return {};
-  return fail(ErrorCode::parse_failed, "safetensors: header describes " + std::to_string(expected) +
-                                           " bytes of data, file has " +
-                                           std::to_string(data_bytes));
+  return fail(ErrorCode::parse_failed,
+              fmt::format("safetensors: header describes {} bytes of data, file has {}", expected,
+                          data_bytes));
 }
 
 }  // namespace

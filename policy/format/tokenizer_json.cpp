@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/format/tokenizer_json.hpp"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "policy/text/json_depth.hpp"
@@ -81,7 +83,7 @@ Result<void> read_merges(const json& model, BpeSpec& bpe) {
   bpe.merges.resize(merges.size());
   for (size_t i = 0; i < merges.size(); ++i) {
     if (!read_merge(merges[i], bpe.merges[i])) {
-      return wrong("model.merges: item " + std::to_string(i) + " is not a pair");
+      return wrong(fmt::format("model.merges: item {} is not a pair", i));
     }
   }
   return {};
@@ -119,8 +121,8 @@ Result<void> read_added(const json& list, std::vector<AddedToken>& added) {
     AddedToken token;
     token.content = text_of(item, "content");
     if (token.content.empty() || !read_id(member(item, "id"), token.id)) {
-      return wrong("added_tokens: item " + std::to_string(added.size()) +
-                   ": expected \"content\" and \"id\"");
+      return wrong(
+          fmt::format("added_tokens: item {}: expected \"content\" and \"id\"", added.size()));
     }
     token.special = flag_of(item, "special", false);
     token.single_word = flag_of(item, "single_word", false);

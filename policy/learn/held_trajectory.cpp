@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/learn/held_trajectory.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -13,8 +15,7 @@ namespace warpsmith::policy {
 namespace {
 
 std::string name_of(const Segment& segment) {
-  return "segment " + std::to_string(segment.number) + " of trajectory " +
-         std::to_string(segment.trajectory);
+  return fmt::format("segment {} of trajectory {}", segment.number, segment.trajectory);
 }
 
 bool is_log_probability(float x) {
@@ -27,23 +28,23 @@ std::string why_unusable(const Segment& s, size_t t) {
     return " has no log-probability: a [brain] gave it; such trajectories serve rft and eval, not "
            "PPO";
   }
-  return " has log-probability " + std::to_string(s.log_probs[t]) + " under the weights of step " +
-         std::to_string(s.versions[t].step) + "; expected a finite number of at most 0";
+  return fmt::format(
+      " has log-probability {} under the weights of step {}; expected a finite number of at most 0",
+      s.log_probs[t], s.versions[t].step);
 }
 
 Result<void> check_tokens(const Segment& s) {
   for (size_t t = 0; t < s.size(); ++t) {
     if (s.tokens[t] < 0) {
-      return fail(ErrorCode::parse_failed,
-                  name_of(s) + ": token " + std::to_string(t) + " is negative");
+      return fail(ErrorCode::parse_failed, fmt::format("{}: token {} is negative", name_of(s), t));
     }
     if (s.action_mask[t] > 1) {
       return fail(ErrorCode::parse_failed,
-                  name_of(s) + ": mask of token " + std::to_string(t) + " is neither 0 nor 1");
+                  fmt::format("{}: mask of token {} is neither 0 nor 1", name_of(s), t));
     }
     if (s.action_mask[t] == 1 && !is_log_probability(s.log_probs[t])) {
       return fail(ErrorCode::parse_failed,
-                  name_of(s) + ": token " + std::to_string(t) + why_unusable(s, t));
+                  fmt::format("{}: token {}{}", name_of(s), t, why_unusable(s, t)));
     }
   }
   return {};
@@ -79,7 +80,7 @@ Result<bool> HeldTrajectory::append(const Segment& segment) {
   if (segment.number < next_segment) return false;
   if (segment.number > next_segment) {
     return fail(ErrorCode::invalid_argument,
-                name_of(segment) + ": expected number " + std::to_string(next_segment) + " first");
+                fmt::format("{}: expected number {} first", name_of(segment), next_segment));
   }
   TRY_VOID(check_tokens(segment));
   if (tokens.empty() && !segment.action_mask.empty() && segment.action_mask.front() == 1) {

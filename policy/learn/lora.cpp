@@ -6,6 +6,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/zeros.h>
+#include <fmt/format.h>
 #include <torch/csrc/autograd/function_hook.h>
 #include <torch/csrc/autograd/variable.h>
 
@@ -53,7 +54,7 @@ void for_each_target(const LoraConfig& config, ModelWeights& weights, const Visi
   for (size_t i = 0; i < weights.layers.size(); ++i) {
     for (const Target& target : targets) {
       if (!is_wanted(config, target)) continue;
-      visit("layers." + std::to_string(i) + "." + target.name, weights.layers[i].*target.matrix);
+      visit(fmt::format("layers.{}.{}", i, target.name), weights.layers[i].*target.matrix);
     }
   }
 }
@@ -109,10 +110,10 @@ Result<void> check_lora(const LoraConfig& config, const ModelConfig& model) {
   for (size_t i = 0; i < targets.size(); ++i) {
     const int64_t most = std::min(sizes[i].rows, sizes[i].columns);
     if (!is_wanted(config, targets[i]) || config.rank <= most) continue;
-    return fail(ErrorCode::invalid_config, "learner.lora.rank: expected at most " +
-                                               std::to_string(most) + ", the smaller side of \"" +
-                                               targets[i].name + "\" of this model, got " +
-                                               std::to_string(config.rank));
+    return fail(ErrorCode::invalid_config,
+                fmt::format("learner.lora.rank: expected at most {}, the smaller side of \"{}\" of "
+                            "this model, got {}",
+                            most, targets[i].name, config.rank));
   }
   return {};
 }

@@ -2,6 +2,7 @@
 #include "policy/learn/placement.hpp"
 
 #include <ATen/Context.h>
+#include <fmt/format.h>
 
 #include <string>
 #include <utility>
@@ -62,20 +63,20 @@ Result<void> check_placement(const LearnerConfig& config) {
   }
   const auto gpus = static_cast<int64_t>(at::getNumGPUs());
   if (config.gpu >= gpus) {
-    return fail(ErrorCode::unsupported, "learner.gpu: expected less than " + std::to_string(gpus) +
-                                            ", the number of GPUs here, got " +
-                                            std::to_string(config.gpu));
+    return fail(ErrorCode::unsupported,
+                fmt::format("learner.gpu: expected less than {}, the number of GPUs here, got {}",
+                            gpus, config.gpu));
   }
   if (config.gpus > gpus - config.gpu) {
-    return fail(ErrorCode::unsupported,
-                "learner.gpus: expected at most " + std::to_string(gpus - config.gpu) +
-                    ", the number of GPUs here from learner.gpu = " + std::to_string(config.gpu) +
-                    " on, got " + std::to_string(config.gpus));
+    return fail(ErrorCode::unsupported, fmt::format("learner.gpus: expected at most {}, the number "
+                                                    "of GPUs here from learner.gpu = {} on, got {}",
+                                                    gpus - config.gpu, config.gpu, config.gpus));
   }
   if (config.gpus == 1 || nccl_is_built()) return {};
-  return fail(ErrorCode::unsupported, "learner.gpus: expected 1, got " +
-                                          std::to_string(config.gpus) +
-                                          ": this was built without NCCL's header (nccl.h)");
+  return fail(
+      ErrorCode::unsupported,
+      fmt::format("learner.gpus: expected 1, got {}: this was built without NCCL's header (nccl.h)",
+                  config.gpus));
 }
 
 }  // namespace warpsmith::policy

@@ -3,6 +3,7 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -26,10 +27,9 @@ Result<void> check_vocabulary(const Segment& segment, int64_t vocab) {
   const auto bad = std::find_if(segment.tokens.begin(), segment.tokens.end(),
                                 [&](int32_t token) { return token >= vocab; });
   if (bad == segment.tokens.end()) return {};
-  return fail(ErrorCode::parse_failed, "segment " + std::to_string(segment.number) +
-                                           " of trajectory " + std::to_string(segment.trajectory) +
-                                           ": token " + std::to_string(*bad) +
-                                           " is beyond the vocabulary of " + std::to_string(vocab));
+  return fail(ErrorCode::parse_failed,
+              fmt::format("segment {} of trajectory {}: token {} is beyond the vocabulary of {}",
+                          segment.number, segment.trajectory, *bad, vocab));
 }
 
 Result<bool> append(HeldTrajectory& held, const Segment& segment, int64_t vocab) {

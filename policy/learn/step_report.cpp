@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/learn/step_report.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -145,8 +147,8 @@ void add_ratios(const RatioStatistics& t, std::map<std::string, double>& out) {
     out[std::string("ratio_") + names[i]] = t.ratio_quantiles[i];
   }
   for (const auto& [age, bin] : t.by_age) {
-    out["lag_" + std::to_string(age)] = static_cast<double>(bin.tokens);
-    out["clip_age_" + std::to_string(age)] = bin.clip_fraction();
+    out[fmt::format("lag_{}", age)] = static_cast<double>(bin.tokens);
+    out[fmt::format("clip_age_{}", age)] = bin.clip_fraction();
   }
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/learn/trainer.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <string>
 #include <utility>
@@ -56,9 +58,9 @@ TrainerState make_state(const TrainerSetup& setup, ModelConfig config, ModelWeig
 Error too_many(const char* what, const char* done, const FailureStreak& left_out,
                const char* remedy) {
   return {ErrorCode::infrastructure,
-          "learner: " + std::to_string(left_out.in_a_row) + " " + what + " in a row were " + done +
-              ", as learner.max_skipped allows no more; the last one: " + left_out.last +
-              ". The run can be resumed from its last checkpoint: " + remedy};
+          fmt::format("learner: {} {} in a row were {}, as learner.max_skipped allows no more; the "
+                      "last one: {}. The run can be resumed from its last checkpoint: {}",
+                      left_out.in_a_row, what, done, left_out.last, remedy)};
 }
 
 }  // namespace
@@ -88,12 +90,11 @@ void Trainer::forget(TrajectoryId id) {
 
 Result<void> Trainer::close(TrajectoryId id, const Outcome& outcome) {
   if (!running_.contains(id)) {
-    return fail(ErrorCode::not_found,
-                "trajectory " + std::to_string(id) + " is not being observed");
+    return fail(ErrorCode::not_found, fmt::format("trajectory {} is not being observed", id));
   }
   if (!std::isfinite(outcome.reward)) {
     return fail(ErrorCode::invalid_argument,
-                "trajectory " + std::to_string(id) + ": its reward is not finite");
+                fmt::format("trajectory {}: its reward is not finite", id));
   }
   closed_.push_back(make_training_item(running_.take(id), outcome));
   return {};

@@ -2,6 +2,7 @@
 #include "policy/learn/trainer_checkpoint.hpp"
 
 #include <ATen/core/grad_mode.h>
+#include <fmt/format.h>
 
 #include <charconv>
 #include <cmath>
@@ -83,8 +84,7 @@ std::string joined(const std::vector<std::string>& words) {
 }
 
 std::string text_of(const LoraConfig& c) {
-  return "rank " + std::to_string(c.rank) + ", alpha " + std::to_string(c.alpha) + ", targets " +
-         joined(c.targets);
+  return fmt::format("rank {}, alpha {}, targets {}", c.rank, c.alpha, joined(c.targets));
 }
 
 Result<void> check_origin(const fs::path& file, const LoraOrigin& got, const LoraOrigin& expected) {
@@ -224,10 +224,9 @@ Result<void> refuse_lora(const fs::path& folder) {
   if (!fs::exists(folder / adapter_file, error)) return {};
   TRY(const auto origin, read_origin(folder / adapter_file));
   return fail(ErrorCode::invalid_config,
-              "learner.lora.rank: expected " + std::to_string(origin.config.rank) + ", as in " +
-                  (folder / adapter_file).string() +
-                  ", got 0: resume with the values of the checkpoint, or start a new run from it "
-                  "as model.folder");
+              fmt::format("learner.lora.rank: expected {}, as in {}, got 0: resume with the values "
+                          "of the checkpoint, or start a new run from it as model.folder",
+                          origin.config.rank, (folder / adapter_file).string()));
 }
 
 TrainerSnapshot::TrainerSnapshot(const TrainerState& state)

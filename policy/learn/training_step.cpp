@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/learn/training_step.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -30,9 +32,9 @@ bool are_finite(const UpdateNumbers& n) {
 }
 
 std::string text_of(const UpdateNumbers& n) {
-  return "policy loss " + std::to_string(n.policy_loss) + ", value loss " +
-         std::to_string(n.value_loss) + ", gradient norm of the policy " +
-         std::to_string(n.policy_norm) + ", of the critic " + std::to_string(n.critic_norm);
+  return fmt::format(
+      "policy loss {}, value loss {}, gradient norm of the policy {}, of the critic {}",
+      n.policy_loss, n.value_loss, n.policy_norm, n.critic_norm);
 }
 
 bool has_finite_weights(const ActorCritic& networks) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/model/config.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <initializer_list>
 #include <stdexcept>
@@ -79,8 +81,8 @@ class BlockParts {
  public:
   BlockParts(const ModelConfig& config, int64_t layer, std::vector<NamedPart>& out)
       : c_(config),
-        hf_("model.layers." + std::to_string(layer) + "."),
-        fused_("layers." + std::to_string(layer) + "."),
+        hf_(fmt::format("model.layers.{}.", layer)),
+        fused_(fmt::format("layers.{}.", layer)),
         out_(out) {}
 
   void add_all() {
@@ -186,7 +188,7 @@ int64_t ModelConfig::parameter_count() const {
 Result<void> ModelConfig::validate() const {
   if (auto sizes = check_sizes(*this); !sizes) return sizes;
   if (heads % kv_heads != 0) {
-    return wrong("num_key_value_heads", "a divisor of " + std::to_string(heads) + " heads",
+    return wrong("num_key_value_heads", fmt::format("a divisor of {} heads", heads),
                  std::to_string(kv_heads));
   }
   if (!std::isfinite(init_std) || init_std < 0) {

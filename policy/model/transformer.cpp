@@ -12,6 +12,7 @@
 #include <ATen/ops/silu.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros_like.h>
+#include <fmt/format.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/custom_function.h>
 
@@ -271,8 +272,8 @@ void check_lengths(const PackedBatch& batch) {
     total += length;
   }
   if (total == batch.tokens.size(0) && total > 0) return;
-  throw std::invalid_argument("packed batch: lengths add up to " + std::to_string(total) +
-                              ", tokens are " + std::to_string(batch.tokens.size(0)));
+  throw std::invalid_argument(fmt::format("packed batch: lengths add up to {}, tokens are {}",
+                                          total, batch.tokens.size(0)));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/isfinite.h>
 #include <c10/core/TensorOptions.h>
+#include <fmt/format.h>
 
 #include <cmath>
 #include <numbers>
@@ -43,7 +44,7 @@ template <class Weights, class Visit>
 void for_each_slot(Weights& weights, const Visit& visit) {
   visit(std::string("embed"), weights.embed);
   for (size_t i = 0; i < weights.layers.size(); ++i) {
-    const std::string prefix = "layers." + std::to_string(i) + ".";
+    const std::string prefix = fmt::format("layers.{}.", i);
     for (const LayerField& f : layer_fields) visit(prefix + f.name, weights.layers[i].*f.field);
   }
   visit(std::string("final_norm"), weights.final_norm);
@@ -268,9 +269,9 @@ Result<void> check_finite(const std::string& name, const at::Tensor& tensor) {
   if (std::isfinite(low.item<double>()) && std::isfinite(high.item<double>())) return {};
   const int64_t bad = tensor.numel() - at::isfinite(tensor).sum().item<int64_t>();
   return fail(ErrorCode::parse_failed,
-              "tensor \"" + name + "\": expected finite numbers, got " + std::to_string(bad) +
-                  " of " + std::to_string(tensor.numel()) +
-                  " that are NaN or infinite; use a sound copy of the file");
+              fmt::format("tensor \"{}\": expected finite numbers, got {} of {} that are NaN or "
+                          "infinite; use a sound copy of the file",
+                          name, bad, tensor.numel()));
 }
 
 Result<void> assign_weights(const ModelConfig& config, const WeightMap& map,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/text/byte_level_bpe.hpp"
 
+#include <fmt/format.h>
+
 #include <queue>
 #include <unordered_set>
 
@@ -25,8 +27,8 @@ tl::unexpected<Error> wrong_vocabulary(const std::string& what) {
 }
 
 std::string unknown_merge(size_t rank, const std::string& left, const std::string& right) {
-  return "merge " + std::to_string(rank) + " of \"" + left + "\" and \"" + right +
-         "\": a part or the result is not in the vocabulary";
+  return fmt::format("merge {} of \"{}\" and \"{}\": a part or the result is not in the vocabulary",
+                     rank, left, right);
 }
 
 /// A candidate for a merge; candidates are ordered as merges are applied.
@@ -82,8 +84,7 @@ Result<ByteLevelBpe> ByteLevelBpe::make(const BpeSpec& spec) {
   std::unordered_set<int32_t> used;
   for (const auto& [entry, id] : spec.vocabulary) {
     if (id < 0 || !used.insert(id).second) {
-      return wrong_vocabulary("entry \"" + entry + "\": id " + std::to_string(id) +
-                              " is taken or negative");
+      return wrong_vocabulary(fmt::format("entry \"{}\": id {} is taken or negative", entry, id));
     }
     ids[entry] = id;
     if (spec.ignore_merges) bpe.pieces_[token_bytes(entry)] = id;

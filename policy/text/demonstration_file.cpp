@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/text/demonstration_file.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <fstream>
@@ -59,7 +61,7 @@ Result<std::vector<Demonstration>> read_demonstrations(const std::filesystem::pa
   for (size_t number = 1; std::getline(in, line); ++number) {
     if (line.empty()) continue;
     auto one = parse_demonstration(line);
-    if (!one) return fail(file.string() + ":" + std::to_string(number), one.error());
+    if (!one) return fail(fmt::format("{}:{}", file.string(), number), one.error());
     all.push_back(std::move(*one));
   }
   return all;

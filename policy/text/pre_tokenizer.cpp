@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/text/pre_tokenizer.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <stdexcept>
 
@@ -155,8 +157,8 @@ Result<Regex> Regex::compile(std::string_view pattern) {
       pcre2_compile(reinterpret_cast<PCRE2_SPTR>(translated.data()), translated.size(),
                     PCRE2_UTF | PCRE2_UCP, &error, &offset, nullptr);
   if (code == nullptr) {
-    return fail(ErrorCode::parse_failed, "pattern \"" + std::string(pattern) + "\", near " +
-                                             std::to_string(offset) + ": " + message_of(error));
+    return fail(ErrorCode::parse_failed,
+                fmt::format("pattern \"{}\", near {}: {}", pattern, offset, message_of(error)));
   }
   // If just-in-time compilation fails, PCRE2 interprets the pattern with the same result.
   (void)pcre2_jit_compile(code, PCRE2_JIT_COMPLETE);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/text/tokenizer.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "policy/text/unicode.hpp"
@@ -55,7 +57,7 @@ std::vector<AddedToken> with_normalized(const std::vector<AddedToken>& all, bool
 Result<void> check_id(int32_t id, const std::string& what) {
   if (id >= 0 && id <= max_token_id) return {};
   return fail(ErrorCode::parse_failed,
-              "tokenizer: " + what + ": id " + std::to_string(id) + " is out of range");
+              fmt::format("tokenizer: {}: id {} is out of range", what, id));
 }
 
 Result<void> check(const TokenizerSpec& spec) {
@@ -66,7 +68,7 @@ Result<void> check(const TokenizerSpec& spec) {
     TRY_VOID(check_id(token.id, "added token \"" + token.content + "\""));
     if (token.content.empty()) {
       return fail(ErrorCode::parse_failed,
-                  "tokenizer: added token " + std::to_string(token.id) + " has no content");
+                  fmt::format("tokenizer: added token {} has no content", token.id));
     }
   }
   return {};

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/text/tool_call_grammar.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -34,8 +36,8 @@ class TextCursor {
   Result<std::string_view> take_until(std::string_view end) {
     const size_t found = text_.find(end, at_);
     if (found == std::string_view::npos) {
-      return fail(ErrorCode::parse_failed, "line " + std::to_string(line()) + ": expected `" +
-                                               std::string(end) + "`, got the end of the turn");
+      return fail(ErrorCode::parse_failed,
+                  fmt::format("line {}: expected `{}`, got the end of the turn", line(), end));
     }
     const std::string_view taken = text_.substr(at_, found - at_);
     at_ = found + end.size();
@@ -44,8 +46,8 @@ class TextCursor {
 
   /// "line 3: expected X, got `abc…`"
   Error expected(std::string_view what) const {
-    return {ErrorCode::parse_failed, "line " + std::to_string(line()) + ": expected " +
-                                         std::string(what) + ", got " + here()};
+    return {ErrorCode::parse_failed,
+            fmt::format("line {}: expected {}, got {}", line(), what, here())};
   }
 
   /// Counted from 1.
@@ -131,8 +133,8 @@ Result<void> take_parameter(TextCursor& cursor, ParsedCall& call) {
   const auto value = take_value(cursor);
   if (!value) return fail("parameter `" + key + "`", value.error());
   if (!call.arguments.emplace(key, without_frame(*value)).second) {
-    return fail(ErrorCode::parse_failed, "line " + std::to_string(before.line()) + ": parameter `" +
-                                             key + "` is given twice");
+    return fail(ErrorCode::parse_failed,
+                fmt::format("line {}: parameter `{}` is given twice", before.line(), key));
   }
   return {};
 }
@@ -175,7 +177,7 @@ Result<Json> parse_json(std::string_view text) {
     return parsed;
   } catch (const Json::parse_error& e) {
     return fail(ErrorCode::parse_failed,
-                "invalid JSON at byte " + std::to_string(e.byte) + " of the call");
+                fmt::format("invalid JSON at byte {} of the call", e.byte));
   } catch (const Json::out_of_range&) {
     return fail(ErrorCode::parse_failed, "a number in the JSON is out of range");
   }
@@ -230,7 +232,7 @@ std::string_view leading_object(std::string_view text) {
 }
 
 Result<ParsedCall> hermes_call(TextCursor& cursor) {
-  const std::string place = "line " + std::to_string(cursor.line());
+  const std::string place = fmt::format("line {}", cursor.line());
   cursor.skip_space();
   // Tags in the object's strings do not end the call.
   std::string_view body = leading_object(cursor.rest());
@@ -255,9 +257,10 @@ Result<void> check_words(std::string_view words, const TextCursor& cursor) {
     if (at == std::string_view::npos) continue;
     const auto line =
         cursor.line() + static_cast<size_t>(std::ranges::count(words.substr(0, at), '\n'));
-    return fail(ErrorCode::parse_failed, "line " + std::to_string(line) + ": `" + std::string(tag) +
-                                             "` stands outside of a call; expected `<tool_call>` " +
-                                             "before it");
+    return fail(
+        ErrorCode::parse_failed,
+        fmt::format("line {}: `{}` stands outside of a call; expected `<tool_call>` before it",
+                    line, tag));
   }
   return {};
 }
@@ -317,7 +320,7 @@ class TurnReader {
   Result<void> take_call() {
     if (turn_.calls.size() == max_calls_per_turn) {
       return fail(ErrorCode::parse_failed,
-                  "more than " + std::to_string(max_calls_per_turn) + " calls in one turn");
+                  fmt::format("more than {} calls in one turn", max_calls_per_turn));
     }
     const TextCursor inside = cursor_;
     auto call = syntax_ == ToolSyntax::xml ? xml_call(cursor_) : hermes_call(cursor_);
@@ -348,8 +351,8 @@ std::string_view call_example(ToolSyntax syntax) {
 
 Result<AssistantTurn> parse_turn(std::string_view text, ToolSyntax syntax) {
   if (text.size() > max_turn_bytes) {
-    return fail(ErrorCode::parse_failed, "the turn has " + std::to_string(text.size()) +
-                                             " bytes, at most " + std::to_string(max_turn_bytes));
+    return fail(ErrorCode::parse_failed,
+                fmt::format("the turn has {} bytes, at most {}", text.size(), max_turn_bytes));
   }
   TextCursor cursor{text};
   auto turn = TurnReader(cursor, syntax).read();

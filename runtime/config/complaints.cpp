@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/config/complaints.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "runtime/message_text.hpp"
@@ -8,7 +10,7 @@
 namespace warpsmith {
 
 std::string to_string(const Place& place) {
-  return place.line > 0 ? place.source + ":" + std::to_string(place.line) : place.source;
+  return place.line > 0 ? fmt::format("{}:{}", place.source, place.line) : place.source;
 }
 
 void Complaints::at(const Place& place, std::string message) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/config/learner_config.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <string>
@@ -150,9 +152,8 @@ void validate(const LearnerConfig& c, Complaints& complaints) {
                      "\"kept_prefixes\" needs learner.forwards = \"streamed\": \"at_use\" keeps "
                      "none");
   complaints.require(c.step.minibatches <= c.step.trajectories, "learner.step.minibatches",
-                     "expected at most learner.step.trajectories (" +
-                         std::to_string(c.step.trajectories) + "), got " +
-                         std::to_string(c.step.minibatches));
+                     fmt::format("expected at most learner.step.trajectories ({}), got {}",
+                                 c.step.trajectories, c.step.minibatches));
   complaints.require(
       c.gpus == 1 || c.forwards == ForwardMode::at_use, "learner.forwards",
       "expected \"at_use\" with learner.gpus > 1, got \"streamed\": a kept prefix is on "

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/config/model_config.hpp"
 
+#include <fmt/format.h>
+
 namespace warpsmith {
 namespace {
 
@@ -44,8 +46,8 @@ void describe(Fields& fields, GeneratorConfig& c) {
 
 void validate(const GeneratorConfig& c, Complaints& complaints) {
   complaints.require(c.max_batch <= c.max_sessions, "generator.max_batch",
-                     "expected at most generator.max_sessions (" + std::to_string(c.max_sessions) +
-                         "), got " + std::to_string(c.max_batch));
+                     fmt::format("expected at most generator.max_sessions ({}), got {}",
+                                 c.max_sessions, c.max_batch));
 }
 
 }  // namespace warpsmith

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/config/rollout_config.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <set>
@@ -52,8 +54,8 @@ void validate(const AgentConfig& c, Complaints& complaints) {
   complaints.require(std::set<std::string>(c.tools.begin(), c.tools.end()).size() == c.tools.size(),
                      "agent.tools", "expected each tool once");
   complaints.require(c.result_tokens < c.max_tokens, "agent.result_tokens",
-                     "expected less than agent.max_tokens (" + std::to_string(c.max_tokens) +
-                         "), got " + std::to_string(c.result_tokens));
+                     fmt::format("expected less than agent.max_tokens ({}), got {}", c.max_tokens,
+                                 c.result_tokens));
   complaints.require(c.scripted_turns.empty() || c.answer == AnswerForm::calls,
                      "agent.scripted_turns",
                      "expected none with agent.answer = \"files\", which has no calls");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/config/sandbox_config.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -105,9 +107,10 @@ void validate(const SandboxConfig& c, Complaints& complaints) {
                      "expected " + known_contracts() + ", got \"" + c.contract + "\"");
   complaints.require(c.cores == 1, "sandbox.cores",
                      "expected 1: a slot is pinned to one core and times on that core");
-  complaints.require(!uses_gpus(c) || c.count >= c.gpus, "sandbox.count",
-                     "expected at least one slot for each of " + std::to_string(c.gpus) +
-                         " GPUs (sandbox.gpus), got " + std::to_string(c.count));
+  complaints.require(
+      !uses_gpus(c) || c.count >= c.gpus, "sandbox.count",
+      fmt::format("expected at least one slot for each of {} GPUs (sandbox.gpus), got {}", c.gpus,
+                  c.count));
   validate_baselines(c, complaints);
   const SandboxSettings& limits = c.settings;
   complaints.require(limits.call_timeout < limits.evaluation_timeout, "sandbox.limits.call",

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/config/stage_configs.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 
 namespace warpsmith {
@@ -26,9 +28,9 @@ void describe(Fields& fields, SftConfig& c) {
 }
 
 void validate(const SftConfig& c, Complaints& complaints) {
-  complaints.require(c.context <= c.batch_tokens, "sft.context",
-                     "expected at most sft.batch_tokens (" + std::to_string(c.batch_tokens) +
-                         "), got " + std::to_string(c.context));
+  complaints.require(
+      c.context <= c.batch_tokens, "sft.context",
+      fmt::format("expected at most sft.batch_tokens ({}), got {}", c.batch_tokens, c.context));
   complaints.require(c.data.empty() || c.script.empty(), "sft.script",
                      "sft.data already names the conversations: set only one of the two");
 }

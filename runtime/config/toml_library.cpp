@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/config/toml_library.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <utility>
@@ -23,7 +25,7 @@ class TomlScan {
       }
       step();
       if (dots_ > max_key_dots) {
-        return fault("a key with more than " + std::to_string(max_key_dots) + " dots");
+        return fault(fmt::format("a key with more than {} dots", max_key_dots));
       }
     }
     return std::nullopt;

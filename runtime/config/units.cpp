@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/config/units.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -98,7 +100,7 @@ std::string format_bytes(int64_t bytes) {
       return std::to_string(bytes / unit.size) + std::string{unit.name};
     }
   }
-  return std::to_string(bytes) + "B";
+  return fmt::format("{}B", bytes);
 }
 
 }  // namespace warpsmith

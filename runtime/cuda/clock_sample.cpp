@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cuda/clock_sample.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -52,7 +54,7 @@ std::vector<std::string> reason_names(uint64_t reasons) {
   std::vector<std::string> found;
   for (size_t bit = 0; bit < 64; ++bit) {
     if ((reasons >> bit & 1U) == 0) continue;
-    found.push_back(bit < names.size() ? std::string(names[bit]) : "bit " + std::to_string(bit));
+    found.push_back(bit < names.size() ? std::string(names[bit]) : fmt::format("bit {}", bit));
   }
   return found;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cuda/context.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -77,7 +79,7 @@ Result<Context> Context::open(int index) {
   TRY(const auto api, load_api());
   CUdevice device = 0;
   if (api->cuDeviceGet(&device, index) != CUDA_SUCCESS) {
-    return fail(ErrorCode::not_found, "no GPU number " + std::to_string(index));
+    return fail(ErrorCode::not_found, fmt::format("no GPU number {}", index));
   }
   try {
     CUcontext context = nullptr;

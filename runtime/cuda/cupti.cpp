@@ -2,6 +2,7 @@
 #include "runtime/cuda/cupti.hpp"
 
 #include <cupti.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -142,7 +143,7 @@ Result<std::vector<KernelRecord>> stop_kernel_records(const DynamicLibrary& cupt
   const std::lock_guard lock{collection().mutex};
   if (collection().lost) {
     return fail(ErrorCode::capacity,
-                "CUPTI collected more than " + std::to_string(max_kernel_records) + " records");
+                fmt::format("CUPTI collected more than {} records", max_kernel_records));
   }
   std::ranges::stable_sort(collection().records, {}, &KernelRecord::start_ns);
   return collection().records;

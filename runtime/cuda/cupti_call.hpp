@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cupti.h>
+#include <fmt/format.h>
 
 #include <string>
 
@@ -16,8 +17,8 @@ inline std::string cupti_error_text(const DynamicLibrary& cupti, CUptiResult cod
   const char* name = nullptr;
   auto* named = cupti.function<decltype(cuptiGetResultString)>("cuptiGetResultString");
   if (named != nullptr) (void)named(code, &name);
-  return "CUPTI error " + std::to_string(code) +
-         (name == nullptr ? "" : " (" + std::string(name) + ")");
+  return fmt::format("CUPTI error {}{}", code,
+                     (name == nullptr ? "" : " (" + std::string(name) + ")"));
 }
 
 /// Makes a call by name; `unsupported` if the library lacks it or it fails.

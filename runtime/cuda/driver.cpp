@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cuda/driver.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cctype>
 #include <sstream>
@@ -19,7 +21,7 @@ enum Attribute : int {
 };
 
 std::string failed(const char* call, int code) {
-  return std::string{call} + " failed with error " + std::to_string(code);
+  return fmt::format("{} failed with error {}", call, code);
 }
 
 /// The entry points that are needed to read a device.
@@ -140,7 +142,7 @@ std::string missing_device_nodes(const std::filesystem::path& dev) {
 }
 
 std::string version_text(int cuda_version) {
-  return std::to_string(cuda_version / 1000) + "." + std::to_string(cuda_version % 1000 / 10);
+  return fmt::format("{}.{}", cuda_version / 1000, cuda_version % 1000 / 10);
 }
 
 std::string module_version(const std::string& proc_text) {

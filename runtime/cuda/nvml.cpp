@@ -2,6 +2,7 @@
 #include "runtime/cuda/nvml.hpp"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 
 #include <filesystem>
 
@@ -49,7 +50,7 @@ struct Calls {
   std::string failed(const char* call, int code) const {
     const char* text = error_text == nullptr ? nullptr : error_text(code);
     return std::string{call} + ": " +
-           (text == nullptr ? "error " + std::to_string(code) : std::string{text});
+           (text == nullptr ? fmt::format("error {}", code) : std::string{text});
   }
 };
 

@@ -2,6 +2,7 @@
 #include "runtime/device/lease.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <pthread.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -163,7 +164,7 @@ UniqueFd open_lock(const std::string& path) {
 }  // namespace
 
 std::string core_device(int core) {
-  return "core-" + std::to_string(core);
+  return fmt::format("core-{}", core);
 }
 
 std::string gpu_device(const cuda::Gpu& gpu) {

@@ -2,6 +2,7 @@
 #include "runtime/http/http_client.hpp"
 
 #include <curl/curl.h>
+#include <fmt/format.h>
 
 #include <map>
 #include <mutex>
@@ -128,9 +129,9 @@ void read_head(Transfer& t) {
 
 std::string limit_text(const Transfer& t) {
   const HttpLimits& limits = t.request.limits;
-  if (t.overdue()) return "not complete after " + seconds_text(limits.whole);
-  if (t.silent()) return "no data for " + seconds_text(limits.silence);
-  return "no connection within " + seconds_text(limits.connect);
+  if (t.overdue()) return "not complete after " + duration_text(limits.whole);
+  if (t.silent()) return "no data for " + duration_text(limits.silence);
+  return "no connection within " + duration_text(limits.connect);
 }
 
 void read_end(Transfer& t, CURLcode code) {
@@ -142,7 +143,7 @@ void read_end(Transfer& t, CURLcode code) {
     case HttpFault::none:
       return;
     case HttpFault::too_long:
-      t.reply.detail = "more than " + std::to_string(t.request.limits.bytes) + " bytes";
+      t.reply.detail = fmt::format("more than {} bytes", t.request.limits.bytes);
       return;
     case HttpFault::timed_out:
       t.reply.detail = limit_text(t);

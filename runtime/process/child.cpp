@@ -270,7 +270,7 @@ Result<void> await_exec(pid_t pid, const Pipe& report, std::chrono::milliseconds
     (void)::kill(pid, SIGKILL);
     reap_alone(pid);
     return fail(ErrorCode::process_failed,
-                "its program did not run within " + seconds_text(within));
+                "its program did not run within " + duration_text(within));
   }
   StartFailure failure;
   ssize_t got = 0;

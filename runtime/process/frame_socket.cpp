@@ -2,6 +2,7 @@
 #include "runtime/process/frame_socket.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/file.h>
 #include <sys/socket.h>
@@ -51,7 +52,7 @@ struct Address {
       : folder(::open(file.parent_path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)) {
     name.sun_family = AF_UNIX;
     const std::string path =
-        "/proc/self/fd/" + std::to_string(folder.get()) + "/" + file.filename().string();
+        fmt::format("/proc/self/fd/{}/{}", folder.get(), file.filename().string());
     path.copy(name.sun_path, sizeof name.sun_path - 1);
   }
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&name); }
@@ -131,8 +132,8 @@ Result<void> FrameSocket::read_all(char* data, size_t size, Deadline deadline) {
 
 Result<void> FrameSocket::send(const ByteBuffer& frame, Deadline deadline) {
   if (frame.size() > max_frame_bytes) {
-    return fail(ErrorCode::capacity, "frame of " + std::to_string(frame.size()) +
-                                         " bytes exceeds " + std::to_string(max_frame_bytes));
+    return fail(ErrorCode::capacity,
+                fmt::format("frame of {} bytes exceeds {}", frame.size(), max_frame_bytes));
   }
   Header header;
   header.length = frame.size();
@@ -148,11 +149,10 @@ Result<ByteBuffer> FrameSocket::receive(Deadline deadline) {
   Header header;
   std::memcpy(&header, head.data(), sizeof header);
   if (header.magic != frame_magic || header.reserved != 0 || header.length > max_frame_bytes) {
-    return fail(ErrorCode::parse_failed, "frame header: magic " + std::to_string(header.magic) +
-                                             ", length " + std::to_string(header.length) +
-                                             "; expected magic " + std::to_string(frame_magic) +
-                                             " and at most " + std::to_string(max_frame_bytes) +
-                                             " bytes");
+    return fail(
+        ErrorCode::parse_failed,
+        fmt::format("frame header: magic {}, length {}; expected magic {} and at most {} bytes",
+                    header.magic, header.length, frame_magic, max_frame_bytes));
   }
   // The buffer grows as bytes arrive, so a false length costs no memory.
   ByteBuffer frame;
@@ -168,7 +168,7 @@ Result<ByteBuffer> FrameSocket::receive(Deadline deadline) {
 Result<void> FrameSocket::send_descriptors(const std::vector<int>& fds, Deadline deadline) {
   if (fds.empty() || fds.size() > max_descriptors) {
     return fail(ErrorCode::invalid_argument,
-                "expected 1 to 16 descriptors, got " + std::to_string(fds.size()));
+                fmt::format("expected 1 to 16 descriptors, got {}", fds.size()));
   }
   char byte = static_cast<char>(fds.size());
   iovec data{&byte, 1};
@@ -213,9 +213,8 @@ Result<std::vector<UniqueFd>> FrameSocket::receive_descriptors(Deadline deadline
   }
   if (n == 0) return fail(ErrorCode::peer_lost, "socket: closed by the other end");
   if (fds.empty() || fds.size() != static_cast<size_t>(byte)) {
-    return fail(ErrorCode::parse_failed, "descriptors: expected " +
-                                             std::to_string(static_cast<int>(byte)) + ", got " +
-                                             std::to_string(fds.size()));
+    return fail(ErrorCode::parse_failed, fmt::format("descriptors: expected {}, got {}",
+                                                     static_cast<int>(byte), fds.size()));
   }
   return fds;
 }

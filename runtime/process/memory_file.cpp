@@ -2,6 +2,7 @@
 #include "runtime/process/memory_file.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <linux/memfd.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -49,7 +50,7 @@ Result<MemoryFile> MemoryFile::map(UniqueFd fd, bool writable) {
   if (size > 0) {
     const int protection = writable ? PROT_READ | PROT_WRITE : PROT_READ;
     void* at = ::mmap(nullptr, size, protection, MAP_SHARED | MAP_POPULATE, fd.get(), 0);
-    if (at == MAP_FAILED) return refused("map " + std::to_string(size) + " bytes", "descriptor");
+    if (at == MAP_FAILED) return refused(fmt::format("map {} bytes", size), "descriptor");
     file.bytes_ = {static_cast<std::byte*>(at), size};
   }
   file.fd_ = std::move(fd);
@@ -75,7 +76,7 @@ Result<MemoryFile> MemoryFile::sealed_copy(const std::string& name, std::string_
 
 Result<void> MemoryFile::seal_future_writes() {
   if (::fcntl(fd_.get(), F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) != 0) {
-    return refused("seal future writes", "descriptor " + std::to_string(fd_.get()));
+    return refused("seal future writes", fmt::format("descriptor {}", fd_.get()));
   }
   return {};
 }

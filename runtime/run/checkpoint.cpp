@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/run/checkpoint.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -65,7 +66,7 @@ ManifestFile file_of(const json& object) {
 CheckpointManifest manifest_of(const json& object) {
   check_keys(object, {"format", "incarnation", "step", "created_at", "files"});
   if (natural(object, "format", UINT32_MAX) != manifest_format) {
-    throw std::runtime_error("format is not " + std::to_string(manifest_format));
+    throw std::runtime_error(fmt::format("format is not {}", manifest_format));
   }
   CheckpointManifest manifest;
   manifest.version = {static_cast<uint32_t>(natural(object, "incarnation", UINT32_MAX)),
@@ -88,7 +89,7 @@ std::optional<uint32_t> step_of(const std::string& name) {
   uint32_t step = 0;
   const char* last = name.data() + name.size();
   const auto [end, error] = std::from_chars(name.data() + step_prefix.size(), last, step);
-  const bool plain = error == std::errc{} && end == last && name == "step-" + std::to_string(step);
+  const bool plain = error == std::errc{} && end == last && name == fmt::format("step-{}", step);
   return plain ? std::optional(step) : std::nullopt;
 }
 
@@ -178,10 +179,9 @@ Result<void> check_file(const fs::path& folder, const ManifestFile& expected) {
   const auto got = describe(folder, expected.name);
   if (!got) return as_damage(got.error());
   if (*got == expected) return {};
-  return fail(ErrorCode::corrupt, (folder / expected.name).string() + ": expected " +
-                                      std::to_string(expected.bytes) + " bytes with XXH3 " +
-                                      expected.xxh3 + ", got " + std::to_string(got->bytes) +
-                                      " with " + got->xxh3);
+  return fail(ErrorCode::corrupt, fmt::format("{}: expected {} bytes with XXH3 {}, got {} with {}",
+                                              (folder / expected.name).string(), expected.bytes,
+                                              expected.xxh3, got->bytes, got->xxh3));
 }
 
 }  // namespace
@@ -261,8 +261,8 @@ Result<Checkpoint> CheckpointStore::verify(uint32_t step) const {
   auto manifest = manifest_from_json(*text);
   if (!manifest) return fail(ErrorCode::corrupt, folder.string() + ": " + manifest.error().message);
   if (manifest->version.step != step) {
-    return fail(ErrorCode::corrupt, folder.string() + ": its manifest names step " +
-                                        std::to_string(manifest->version.step));
+    return fail(ErrorCode::corrupt, fmt::format("{}: its manifest names step {}", folder.string(),
+                                                manifest->version.step));
   }
   for (const ManifestFile& file : manifest->files) {
     TRY_VOID(check_file(folder, file));
@@ -275,9 +275,8 @@ Result<CheckpointSearch> CheckpointStore::newest(uint32_t max_step) const {
   CheckpointSearch search;
   for (auto step = all.rbegin(); step != all.rend(); ++step) {
     if (*step > max_step) {
-      search.complaints.push_back(path_of(*step).string() +
-                                  ": ahead of the ledger, which ends at step " +
-                                  std::to_string(max_step));
+      search.complaints.push_back(fmt::format("{}: ahead of the ledger, which ends at step {}",
+                                              path_of(*step).string(), max_step));
       continue;
     }
     auto checked = verify(*step);

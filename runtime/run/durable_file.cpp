@@ -2,6 +2,7 @@
 #include "runtime/run/durable_file.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #define XXH_INLINE_ALL
@@ -92,8 +93,8 @@ Result<std::string> read_text_file(const fs::path& path, size_t max_bytes) {
     if (got == 0) return text;
     text.append(piece.data(), static_cast<size_t>(got));
     if (text.size() > max_bytes) {
-      return fail(ErrorCode::parse_failed, path.string() + ": longer than the " +
-                                               std::to_string(max_bytes) + " bytes allowed");
+      return fail(ErrorCode::parse_failed,
+                  fmt::format("{}: longer than the {} bytes allowed", path.string(), max_bytes));
     }
   }
 }

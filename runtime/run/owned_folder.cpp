@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -108,7 +109,7 @@ class Removal {
   /// Moves an entry to the top under a name that is free there. Empty on failure.
   std::string lift(int folder, const std::string& entry) {
     while (true) {
-      std::string lifted = ".lifted-" + std::to_string(++lifted_);
+      std::string lifted = fmt::format(".lifted-{}", ++lifted_);
       if (::renameat2(folder, entry.c_str(), top_, lifted.c_str(), RENAME_NOREPLACE) == 0) {
         return lifted;
       }

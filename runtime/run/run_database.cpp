@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/run/run_database.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -9,6 +10,7 @@
 #include "runtime/codec.hpp"
 #include "runtime/json.hpp"
 #include "runtime/run/durable_file.hpp"
+#include "runtime/run/record_columns.hpp"
 #include "runtime/run/sqlite.hpp"
 
 namespace warpsmith {
@@ -18,7 +20,8 @@ namespace fs = std::filesystem;
 namespace {
 
 // Times are UTC text. Phases are derived (view trajectory_phase), not stored: a checkpoint that
-// becomes durable then changes one row, and no two columns can disagree.
+// becomes durable then changes one row, and no two columns can disagree. {} is the columns of
+// Outcome.
 constexpr const char* tables = R"sql(
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 INSERT INTO meta VALUES ('durable_step', 0), ('incarnation', 0);
@@ -36,8 +39,7 @@ CREATE TABLE trajectories (
   admitted_incarnation INTEGER NOT NULL, admitted_step INTEGER NOT NULL, admitted_at TEXT NOT NULL,
   segments INTEGER NOT NULL DEFAULT 0, tokens INTEGER NOT NULL DEFAULT 0,
   action_tokens INTEGER NOT NULL DEFAULT 0,
-  closed_at TEXT, reward REAL, verdict TEXT, source_hash TEXT, turns INTEGER, tool_calls INTEGER,
-  truncated INTEGER, speedup_eager REAL, speedup_compile REAL,
+  closed_at TEXT, {},
   drop_reason TEXT, drop_detail TEXT, dropped_at TEXT, dropped_incarnation INTEGER,
   trained_step INTEGER,
   FOREIGN KEY (task_id, task_hash) REFERENCES tasks (id, content_hash),
@@ -80,14 +82,15 @@ CREATE VIEW trajectory_phase AS SELECT id, CASE
 /// field's name instead of its JSON path.
 std::string verdict_columns() {
   std::string columns;
-  const auto add = [&](std::string_view name, const std::string& place) {
-    columns += ", " + std::string{name} + " AS (json_extract(record, '$." + place +
-               std::string{name} + "')) VIRTUAL";
+  const auto add_below = [&](const char* place) {
+    return [&, place](std::string_view name, const auto&) {
+      columns += fmt::format(", {} AS (json_extract(record, '$.{}{}')) VIRTUAL", name, place, name);
+    };
   };
   Verdict verdict;
-  Verdict::describe([&](std::string_view name, auto&) { add(name, ""); }, verdict);
+  Verdict::describe(add_below(""), verdict);
   ShapeResult shape;
-  ShapeResult::describe([&](std::string_view name, auto&) { add(name, "shapes[0]."); }, shape);
+  ShapeResult::describe(add_below("shapes[0]."), shape);
   return columns;
 }
 
@@ -99,10 +102,10 @@ std::string verdicts_table() {
 }
 
 Result<void> make_tables(SqlConnection& connection) {
-  const std::string script =
-      "BEGIN IMMEDIATE; PRAGMA application_id = " + std::to_string(run_application_id) +
-      "; PRAGMA user_version = " + std::to_string(run_schema_version) + ";" + tables +
-      verdicts_table() + "COMMIT;";
+  const std::string script = fmt::format(
+      "BEGIN IMMEDIATE; PRAGMA application_id = {}; PRAGMA user_version = {};{}{}COMMIT;",
+      run_application_id, run_schema_version, fmt::format(tables, column_definitions<Outcome>()),
+      verdicts_table());
   auto made = connection.execute(script);
   if (!made && connection.in_transaction()) (void)connection.execute("ROLLBACK");
   return made;
@@ -127,10 +130,10 @@ Result<void> prepare_schema(SqlConnection& connection, SqlAccess access) {
     return fail(ErrorCode::corrupt, "run.db: a database, but not a run's");
   }
   if (!empty && version != run_schema_version) {
-    return fail(ErrorCode::unsupported, "run.db: schema version " + std::to_string(version) +
-                                            ", but this program reads version " +
-                                            std::to_string(run_schema_version) +
-                                            "; read it with the program that wrote it");
+    return fail(ErrorCode::unsupported,
+                fmt::format("run.db: schema version {}, but this program reads version {}; read it "
+                            "with the program that wrote it",
+                            version, run_schema_version));
   }
   if (empty && access == SqlAccess::read_only) {
     return fail(ErrorCode::not_found, "run.db: the database is empty");
@@ -214,7 +217,7 @@ Result<void> RunDatabase::change_one(std::string_view sql, const std::vector<Sql
                                      TrajectoryId id) {
   TRY(const auto changed, connection_.run(sql, values));
   if (changed == 1) return {};
-  return fail(ErrorCode::not_found, "run.db: there is no trajectory " + std::to_string(id));
+  return fail(ErrorCode::not_found, fmt::format("run.db: there is no trajectory {}", id));
 }
 
 Result<uint32_t> RunDatabase::begin_incarnation(uint32_t restored_step) {
@@ -279,13 +282,11 @@ Result<void> RunDatabase::put_segment(const SegmentRow& row) {
 }
 
 Result<void> RunDatabase::put_outcome(TrajectoryId id, const Outcome& outcome) {
-  return change_one(
-      "UPDATE trajectories SET closed_at = ?, reward = ?, verdict = ?, source_hash = ?, turns = ?, "
-      "tool_calls = ?, truncated = ?, speedup_eager = ?, speedup_compile = ? WHERE id = ?",
-      {utc_timestamp(), outcome.reward, std::string(verdict_name(outcome)), outcome.source_hash,
-       int64_t{outcome.turns}, int64_t{outcome.tool_calls}, int64_t{outcome.truncated},
-       sql_value(outcome.speedup_eager), sql_value(outcome.speedup_compile), sql_number(id)},
-      id);
+  static const std::string sql = fmt::format(
+      "UPDATE trajectories SET {}, closed_at = ? WHERE id = ?", column_assignments<Outcome>());
+  std::vector<SqlValue> values = column_values(outcome);
+  values.insert(values.end(), {utc_timestamp(), sql_number(id)});
+  return change_one(sql, values, id);
 }
 
 Result<void> RunDatabase::put_drop(TrajectoryId id, DropReason reason, const std::string& detail) {

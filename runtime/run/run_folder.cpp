@@ -2,6 +2,7 @@
 #include "runtime/run/run_folder.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -39,7 +40,7 @@ std::string plain(std::string_view text) {
 }
 
 std::string owner_name(int owner) {
-  return owner > 0 ? "process " + std::to_string(owner) : "another process";
+  return owner > 0 ? fmt::format("process {}", owner) : "another process";
 }
 
 /// The lock covers the whole file and belongs to the open file description, so that another
@@ -62,7 +63,7 @@ int pid_in(const fs::path& lock) {
 fs::path free_folder(const fs::path& root, const std::string& base) {
   fs::path folder = root / base;
   for (int i = 2; fs::exists(folder) && i <= 100; ++i) {
-    folder = root / (base + '-' + std::to_string(i));
+    folder = root / (fmt::format("{}-{}", base, i));
   }
   return folder;
 }
@@ -90,7 +91,7 @@ Result<RunFolder> RunFolder::take(RunPaths paths) {
   if (::ftruncate(file.get(), 0) != 0) {
     return fail_with_errno("cannot write", paths.lock(), errno);
   }
-  const std::string pid = std::to_string(::getpid()) + '\n';
+  const std::string pid = fmt::format("{}\n", ::getpid());
   TRY_VOID(write_all(file, pid, paths.lock()));
   OwnedFolder::sweep(paths.folder);
   return RunFolder{std::move(paths), std::move(file)};
@@ -139,7 +140,7 @@ Result<void> RunFolder::write_keeping_earlier(const fs::path& target,
     int number = 1;
     const auto kept = [&] {
       return paths_.folder /
-             (target.stem().string() + '.' + std::to_string(number) + target.extension().string());
+             (fmt::format("{}.{}{}", target.stem().string(), number, target.extension().string()));
     };
     while (fs::exists(kept())) ++number;
     TRY_VOID(write_file_durably(kept(), *present));

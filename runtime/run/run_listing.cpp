@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/run/run_listing.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace warpsmith {
@@ -25,7 +27,7 @@ std::string known_runs(const fs::path& root) {
   for (size_t i = first; i < runs->size(); ++i) {
     text += (i == first ? "" : ", ") + (*runs)[i].folder.filename().string();
   }
-  return text + (first > 0 ? " and " + std::to_string(first) + " more" : "");
+  return text + (first > 0 ? fmt::format(" and {} more", first) : "");
 }
 
 }  // namespace

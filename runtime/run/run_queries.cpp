@@ -1,30 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/run/run_queries.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
 #include "runtime/codec.hpp"
 #include "runtime/json.hpp"
+#include "runtime/run/record_columns.hpp"
 #include "runtime/verdict.hpp"
 
 namespace warpsmith {
 namespace {
-
-Result<Outcome> outcome_of(const SqlRow& row, int first) {
-  Outcome outcome;
-  outcome.reward = row.real(first);
-  if (const std::string name = row.text(first + 1); !set_verdict(outcome, name)) {
-    return fail(ErrorCode::corrupt, "run.db: a trajectory has the unknown verdict '" + name + "'");
-  }
-  outcome.source_hash = row.text(first + 2);
-  outcome.turns = static_cast<uint32_t>(row.integer(first + 3));
-  outcome.tool_calls = static_cast<uint32_t>(row.integer(first + 4));
-  outcome.truncated = row.integer(first + 5) != 0;
-  outcome.speedup_eager = row.maybe_real(first + 6);
-  outcome.speedup_compile = row.maybe_real(first + 7);
-  return outcome;
-}
 
 Result<TrajectoryRow> trajectory_of(const SqlRow& row) {
   TrajectoryRow out;
@@ -36,18 +24,18 @@ Result<TrajectoryRow> trajectory_of(const SqlRow& row) {
   out.tokens = static_cast<uint64_t>(row.integer(6));
   out.action_tokens = static_cast<uint64_t>(row.integer(7));
   if (!row.is_null(8)) {
-    TRY(auto outcome, outcome_of(row, 9));
-    out.outcome = std::move(outcome);
-  }
-  if (!row.is_null(17)) {
-    out.drop_reason = enum_of<DropReason>(row.text(17));
+    out.drop_reason = enum_of<DropReason>(row.text(8));
     if (!out.drop_reason) {
-      return fail(ErrorCode::corrupt, "run.db: trajectory " + std::to_string(out.id) +
-                                          " has the unknown drop reason '" + row.text(17) + "'");
+      return fail(ErrorCode::corrupt,
+                  fmt::format("run.db: trajectory {} has the unknown drop reason '{}'", out.id,
+                              row.text(8)));
     }
   }
-  if (!row.is_null(18)) out.trained_step = static_cast<uint32_t>(row.integer(18));
-  if (!row.is_null(19)) out.drop_detail = row.text(19);
+  if (!row.is_null(9)) out.trained_step = static_cast<uint32_t>(row.integer(9));
+  if (!row.is_null(10)) out.drop_detail = row.text(10);
+  if (!row.is_null(11)) {
+    TRY(out.outcome, record_of<Outcome>(row, 12));
+  }
   return out;
 }
 
@@ -139,10 +127,11 @@ Result<void> read_rewards(RunDatabase& db, uint32_t window, RunSummary& summary)
       }));
   LastWindow last;
   auto read = db.connection().each(
-      "SELECT reward, verdict, source_hash, turns, tool_calls, truncated, speedup_eager, "
-      "speedup_compile FROM trajectories WHERE closed_at IS NOT NULL ORDER BY id DESC LIMIT ?",
+      fmt::format(
+          "SELECT {} FROM trajectories WHERE closed_at IS NOT NULL ORDER BY id DESC LIMIT ?",
+          column_names<Outcome>()),
       {int64_t{window}}, [&](const SqlRow& row) -> Result<void> {
-        TRY(const auto outcome, outcome_of(row, 0));
+        TRY(const auto outcome, record_of<Outcome>(row, 0));
         last.add(outcome);
         return {};
       });
@@ -175,10 +164,10 @@ Result<std::vector<TrajectoryRow>> trajectory_rows(RunDatabase& db, TrajectoryId
                                                    TrajectoryId last) {
   std::vector<TrajectoryRow> rows;
   TRY_VOID(db.connection().each(
-      "SELECT id, task_id, task_hash, admitted_incarnation, admitted_step, segments, tokens, "
-      "action_tokens, closed_at, reward, verdict, source_hash, turns, tool_calls, truncated, "
-      "speedup_eager, speedup_compile, drop_reason, trained_step, drop_detail FROM trajectories "
-      "WHERE id BETWEEN ? AND ? ORDER BY id",
+      fmt::format("SELECT id, task_id, task_hash, admitted_incarnation, admitted_step, segments, "
+                  "tokens, action_tokens, drop_reason, trained_step, drop_detail, closed_at, {} "
+                  "FROM trajectories WHERE id BETWEEN ? AND ? ORDER BY id",
+                  column_names<Outcome>()),
       {sql_number(first), sql_number(std::min<uint64_t>(last, INT64_MAX))},
       [&](const SqlRow& row) -> Result<void> {
         TRY(auto one, trajectory_of(row));
@@ -191,7 +180,7 @@ Result<std::vector<TrajectoryRow>> trajectory_rows(RunDatabase& db, TrajectoryId
 Result<TrajectoryRow> trajectory_row(RunDatabase& db, TrajectoryId id) {
   TRY(auto rows, trajectory_rows(db, id, id));
   if (rows.empty()) {
-    return fail(ErrorCode::not_found, "trajectory " + std::to_string(id) + " was never admitted");
+    return fail(ErrorCode::not_found, fmt::format("trajectory {} was never admitted", id));
   }
   return std::move(rows.front());
 }

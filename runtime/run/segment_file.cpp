@@ -2,6 +2,7 @@
 #include "runtime/run/segment_file.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,7 +32,7 @@ struct Frame {
 static_assert(sizeof(Frame) == 16);
 
 std::string place_name(const fs::path& path, uint64_t offset) {
-  return path.string() + " at byte " + std::to_string(offset);
+  return fmt::format("{} at byte {}", path.string(), offset);
 }
 
 /// Returns the bytes read, fewer than `size` only at the end of the file; −1 with errno on failure.
@@ -136,8 +137,8 @@ Result<void> SegmentLog::resume_file(uint32_t number) {
   const uint64_t expected = options_.durable.file == number ? options_.durable.end : 0;
   if (!scan && scan.error().code != ErrorCode::corrupt) return tl::unexpected(scan.error());
   if (!scan || scan->valid_end < expected) {
-    damage_ = scan ? place_name(path, scan->valid_end) + ": damaged before its durable end at " +
-                         std::to_string(expected)
+    damage_ = scan ? fmt::format("{}: damaged before its durable end at {}",
+                                 place_name(path, scan->valid_end), expected)
                    : scan.error().message;
     return start_file(number + 1);
   }
@@ -166,8 +167,8 @@ Result<void> SegmentLog::cut(uint64_t end) {
 
 Result<RecordPlace> SegmentLog::append(std::string_view payload) {
   if (payload.size() > max_payload) {
-    return fail(ErrorCode::capacity, "segment record of " + std::to_string(payload.size()) +
-                                         " bytes; at most " + std::to_string(max_payload));
+    return fail(ErrorCode::capacity,
+                fmt::format("segment record of {} bytes; at most {}", payload.size(), max_payload));
   }
   if (end_ >= options_.rotate_bytes && end_ > file_mark.size()) {
     TRY_VOID(sync());
@@ -211,8 +212,8 @@ Result<ByteBuffer> read_record(const fs::path& folder, const RecordPlace& place)
   const ssize_t head =
       read_fully(file.get(), reinterpret_cast<char*>(&frame), sizeof frame, place.offset);
   if (head != sizeof frame || !plausible(frame) || frame.length != place.length) {
-    return fail(ErrorCode::corrupt, place_name(path, place.offset) + ": no record of " +
-                                        std::to_string(place.length) + " bytes");
+    return fail(ErrorCode::corrupt, fmt::format("{}: no record of {} bytes",
+                                                place_name(path, place.offset), place.length));
   }
   ByteBuffer payload(place.length);
   const ssize_t body =

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/run/trajectory_reader.hpp"
 
+#include <fmt/format.h>
+
 #include <limits>
 #include <utility>
 
@@ -17,9 +19,10 @@ Result<Trajectory> read_trajectory(RunDatabase& db, TrajectoryId id, const Recor
     auto segment = codec::unpack<Segment>(bytes);
     if (!segment) return fail(ErrorCode::corrupt, segment.error().message);
     if (segment->trajectory != id || segment->number != place.number) {
-      return fail(ErrorCode::corrupt, "run.db: the record of trajectory " + std::to_string(id) +
-                                          " segment " + std::to_string(place.number) +
-                                          " contains another segment");
+      return fail(
+          ErrorCode::corrupt,
+          fmt::format("run.db: the record of trajectory {} segment {} contains another segment", id,
+                      place.number));
     }
     trajectory.segments.push_back(std::move(*segment));
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/bench/timing_agreement.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -185,10 +187,9 @@ FileSet timing_kernel(const std::string& name, int64_t amount) {
   const std::string include =
       name == with_variables ? "#include <cooperative_groups/reduce.h>\n" : "";
   return {{"kernels.cu", include + head + bodies.at(name) + "}\n"},
-          {"plan.toml",
-           "[[step]]\nlaunch = \"timed\"\ngrid = [1056]\nblock = [256]\n"
-           "args = [\"x\", \"y\", \"d0\", \"" +
-               std::to_string(amount) + "\"]\n"}};
+          {"plan.toml", fmt::format("[[step]]\nlaunch = \"timed\"\ngrid = [1056]\nblock = "
+                                    "[256]\nargs = [\"x\", \"y\", \"d0\", \"{}\"]\n",
+                                    amount)}};
 }
 
 bool AgreementRow::graph_agrees() const {
@@ -215,7 +216,7 @@ Result<std::vector<AgreementRow>> measure_agreement(const AgreementJob& job, Dea
   std::vector<AgreementRow> rows;
   for (const std::string& kernel : timing_kernel_names()) {
     for (const double target_us : job.targets_us) {
-      job.progress(kernel + ", " + std::to_string(std::lround(target_us)) + " us");
+      job.progress(fmt::format("{}, {} us", kernel, std::lround(target_us)));
       TRY(auto row, agreement.row(kernel, target_us));
       rows.push_back(std::move(row));
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/commit/contestant.hpp"
 
+#include <fmt/format.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -27,8 +28,8 @@ constexpr seconds stop_patience{5};
 
 std::string signal_text(int number) {
   const char* name = ::strsignal(number);
-  return std::string("the process died of signal ") + std::to_string(number) + " (" +
-         (name != nullptr ? name : "unknown") + ")";
+  return fmt::format("the process died of signal {} ({})", number,
+                     (name != nullptr ? name : "unknown"));
 }
 
 /// What the contestant wrote about its failure, as one line of printable text.
@@ -176,7 +177,7 @@ std::optional<Fault> Contestant::await_done(uint32_t number, Patience patience) 
     if (left <= nanoseconds{0}) {
       (void)process_->kill();
       return Fault{VerdictClass::timeout,
-                   "the kernel did not return within " + seconds_text(allowed), patience.blame};
+                   "the kernel did not return within " + duration_text(allowed), patience.blame};
     }
     wait_while(done, seen, std::min<nanoseconds>(left, slice));
     if (load_word(done) != number && !process_->alive()) return fault_of_dead();
@@ -267,7 +268,7 @@ Fault Contestant::fault_of_dead() {
   }
   if (exit.signal != 0) return {VerdictClass::device_fault, signal_text(exit.signal)};
   return {VerdictClass::device_fault,
-          "the process exited with code " + std::to_string(exit.exit_code)};
+          fmt::format("the process exited with code {}", exit.exit_code)};
 }
 
 CorePin::CorePin(int core) {

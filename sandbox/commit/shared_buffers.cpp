@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/commit/shared_buffers.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cassert>
 #include <charconv>
@@ -77,8 +79,7 @@ uint64_t last_level_cache_bytes() {
   constexpr uint64_t fallback = 32ULL << 20U;
   uint64_t largest = 0;
   for (int index = 0; index < 8; ++index) {
-    std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) +
-                       "/size");
+    std::ifstream file(fmt::format("/sys/devices/system/cpu/cpu0/cache/index{}/size", index));
     std::string text;
     uint64_t kib = 0;
     if (!(file >> text)) continue;

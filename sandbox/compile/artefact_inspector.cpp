@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/compile/artefact_inspector.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -28,7 +30,7 @@ Result<Elf64_Ehdr> header_of(const ElfImage& image) {
     return broken("not a 64-bit shared object");
   }
   if (header->e_machine != EM_X86_64 && header->e_machine != EM_AARCH64) {
-    return broken("machine " + std::to_string(header->e_machine) + " is not ours");
+    return broken(fmt::format("machine {} is not ours", header->e_machine));
   }
   if (header->e_phnum > 64 || header->e_shnum > 4096) return broken("too many headers");
   return *header;
@@ -38,14 +40,14 @@ Result<Tables> tables_of(const ElfImage& image, const Elf64_Ehdr& header) {
   Tables tables;
   for (uint64_t i = 0; i < header.e_phnum; ++i) {
     const auto segment = image.at<Elf64_Phdr>(header.e_phoff + i * sizeof(Elf64_Phdr));
-    if (!segment) return broken("program header " + std::to_string(i) + " lies outside");
+    if (!segment) return broken(fmt::format("program header {} lies outside", i));
     if (segment->p_type != PT_DYNAMIC) continue;
     tables.dynamic = segment->p_offset;
     tables.dynamic_bytes = segment->p_filesz;
   }
   for (uint64_t i = 0; i < header.e_shnum; ++i) {
     const auto section = image.at<Elf64_Shdr>(header.e_shoff + i * sizeof(Elf64_Shdr));
-    if (!section) return broken("section header " + std::to_string(i) + " lies outside");
+    if (!section) return broken(fmt::format("section header {} lies outside", i));
     if (section->sh_type != SHT_DYNSYM) continue;
     const auto strings =
         image.at<Elf64_Shdr>(header.e_shoff + uint64_t{section->sh_link} * sizeof(Elf64_Shdr));
@@ -92,7 +94,7 @@ Result<void> read_dynamic(const ElfImage& image, const Tables& tables, ArtefactF
 Result<void> read_symbols(const ElfImage& image, const Tables& tables, ArtefactFacts& facts) {
   for (uint64_t i = 1; i < tables.symbol_count; ++i) {
     const auto symbol = image.at<Elf64_Sym>(tables.symbols + i * sizeof(Elf64_Sym));
-    if (!symbol) return broken("symbol " + std::to_string(i) + " lies outside");
+    if (!symbol) return broken(fmt::format("symbol {} lies outside", i));
     const std::string name = image.text_at(tables.strings + symbol->st_name);
     const bool imported = symbol->st_shndx == SHN_UNDEF;
     (imported ? facts.imports : facts.exports).push_back(name);
@@ -120,7 +122,7 @@ Result<void> read_relocations(const ElfImage& image, const Elf64_Ehdr& header,
   uint64_t left = image.size();  // sections that overlap would be read again and again
   for (uint64_t i = 0; i < header.e_shnum; ++i) {
     const auto section = image.at<Elf64_Shdr>(header.e_shoff + i * sizeof(Elf64_Shdr));
-    if (!section) return broken("section header " + std::to_string(i) + " lies outside");
+    if (!section) return broken(fmt::format("section header {} lies outside", i));
     if (section->sh_type != SHT_RELA) continue;
     const auto entries = image.slice(section->sh_offset, section->sh_size);
     if (!entries || entries->size() > left) return broken("relocations lie outside or overlap");

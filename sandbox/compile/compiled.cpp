@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/compile/compiled.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
@@ -75,7 +77,7 @@ std::string no_source(std::string_view content) {
     return "begins with a byte-order mark: save it as UTF-8 without one";
   }
   const size_t zero = content.find('\0');
-  return zero == content.npos ? "" : "is no text: byte " + std::to_string(zero) + " is zero";
+  return zero == content.npos ? "" : fmt::format("is no text: byte {} is zero", zero);
 }
 
 /// Whether a limit or a signal ended the compiler: a busy machine may be the cause, not the source.
@@ -156,7 +158,7 @@ std::optional<Compiled> stopped_by_limit(const JailExit& exit, std::chrono::mill
   const std::string slow = "compiling took too long: ";
   if (exit.timed_out) {
     return failed_compiling(VerdictClass::timeout,
-                            slow + "it did not end within " + seconds_text(patience));
+                            slow + "it did not end within " + duration_text(patience));
   }
   if (exit.signal == SIGXCPU) {
     return failed_compiling(VerdictClass::timeout, slow + "it used up its CPU time");
@@ -170,7 +172,7 @@ std::optional<Compiled> stopped_by_limit(const JailExit& exit, std::chrono::mill
 std::optional<Compiled> too_large_a_file(const JailExit& exit, uint64_t most_bytes) {
   if (exit.err.find("File size limit exceeded") == std::string::npos) return std::nullopt;
   return failed_compiling(VerdictClass::compile_error,
-                          "the object is larger than " + std::to_string(most_bytes >> 20U) + " MB");
+                          fmt::format("the object is larger than {} MB", most_bytes >> 20U));
 }
 
 Result<Compiled> run_compiler(const JailSpec& spec, std::chrono::milliseconds patience,
@@ -210,8 +212,7 @@ std::optional<Compiled> unfit_sources(const FileSet& files, const std::string& m
   for (const auto& [name, content] : files) bytes += content.size();
   std::string why;
   if (bytes > most_bytes) {
-    why = "the source has " + std::to_string(bytes) + " bytes, more than " +
-          std::to_string(most_bytes);
+    why = fmt::format("the source has {} bytes, more than {}", bytes, most_bytes);
   } else if (files.at(main).find_first_not_of(" \t\r\n") == std::string::npos) {
     why = main + " is empty";
   }

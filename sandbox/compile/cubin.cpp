@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/compile/cubin.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -56,7 +58,7 @@ class CubinReader {
     }
     if (header_.e_type != ET_EXEC) return broken_cubin("not linked: its type is not executable");
     if (header_.e_shnum == 0 || header_.e_shnum > most_sections) {
-      return broken_cubin(std::to_string(header_.e_shnum) + " sections");
+      return broken_cubin(fmt::format("{} sections", header_.e_shnum));
     }
     facts_.architecture = (header_.e_flags >> 8U) & 0xffU;
     return {};
@@ -65,7 +67,7 @@ class CubinReader {
   Result<void> sections() {
     for (uint64_t i = 0; i < header_.e_shnum; ++i) {
       const auto found = image_.at<Elf64_Shdr>(header_.e_shoff + i * sizeof(Elf64_Shdr));
-      if (!found) return broken_cubin("section header " + std::to_string(i) + " lies outside");
+      if (!found) return broken_cubin(fmt::format("section header {} lies outside", i));
       sections_.push_back({{}, *found});
     }
     if (header_.e_shstrndx >= sections_.size()) return broken_cubin("the sections have no names");
@@ -85,7 +87,7 @@ class CubinReader {
     const uint64_t names = sections_[at.sh_link].header.sh_offset;
     for (uint64_t i = 0; i < count; ++i) {
       const auto symbol = image_.at<Elf64_Sym>(at.sh_offset + i * sizeof(Elf64_Sym));
-      if (!symbol) return broken_cubin("symbol " + std::to_string(i) + " lies outside");
+      if (!symbol) return broken_cubin(fmt::format("symbol {} lies outside", i));
       names_.push_back(image_.text_at(names + symbol->st_name));
       if (ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_shndx == SHN_UNDEF) {
         facts_.missing.push_back(names_.back());
@@ -186,9 +188,8 @@ class CubinReader {
     const uint16_t offset = image_.at<uint16_t>(at + 6).value_or(0);
     const uint32_t bytes = image_.at<uint32_t>(at + 8).value_or(0) >> 18U;
     if (position >= most_parameters || offset + bytes > largest_parameters) {
-      return fail(ErrorCode::parse_failed, "parameter " + std::to_string(position) + " of " +
-                                               std::to_string(bytes) + " bytes at " +
-                                               std::to_string(offset));
+      return fail(ErrorCode::parse_failed,
+                  fmt::format("parameter {} of {} bytes at {}", position, bytes, offset));
     }
     if (kernel.parameters.size() <= position) kernel.parameters.resize(position + size_t{1});
     kernel.parameters[position] = {offset, bytes};
@@ -225,17 +226,18 @@ std::optional<Objection> objection_to(const CubinFacts& facts, uint64_t global_b
                      name == "vprintf" ? "printf in a kernel" : "a call of " + name};
   }
   if (facts.global_bytes > global_bytes) {
-    return Objection{VerdictClass::banned_construct,
-                     std::to_string(facts.global_bytes) +
-                         " bytes of __device__ variables; at most " + std::to_string(global_bytes) +
-                         ": take scratch buffers"};
+    return Objection{
+        VerdictClass::banned_construct,
+        fmt::format("{} bytes of __device__ variables; at most {}: take scratch buffers",
+                    facts.global_bytes, global_bytes)};
   }
   for (const auto& [name, kernel] : facts.kernels) {
     if (kernel.stack_bytes <= most_stack_bytes) continue;
-    return Objection{VerdictClass::banned_construct,
-                     std::to_string(kernel.stack_bytes) +
-                         " bytes of local memory in each thread of " + name + "; at most " +
-                         std::to_string(most_stack_bytes) + ": take scratch buffers"};
+    return Objection{
+        VerdictClass::banned_construct,
+        fmt::format(
+            "{} bytes of local memory in each thread of {}; at most {}: take scratch buffers",
+            kernel.stack_bytes, name, most_stack_bytes)};
   }
   return std::nullopt;
 }

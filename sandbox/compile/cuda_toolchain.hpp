@@ -3,6 +3,8 @@
 // is compiled for.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -48,7 +50,7 @@ inline std::string file_stamp(const std::filesystem::path& path) {
   if (none) return path.string() + '\n';
   const bool file = std::filesystem::is_regular_file(path, none);
   const uintmax_t bytes = file ? std::filesystem::file_size(path, none) : 0;
-  return path.string() + ' ' + std::to_string(time) + ' ' + std::to_string(bytes) + '\n';
+  return fmt::format("{} {} {}\n", path.string(), time, bytes);
 }
 
 }  // namespace warpsmith::sandbox

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/compile/nvrtc.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <chrono>
 #include <cstring>
@@ -113,7 +115,7 @@ Result<NvrtcLibrary> NvrtcLibrary::load(const std::vector<std::string>& names) {
   int major = 0, minor = 0;
   library.function<int(int*, int*)>("nvrtcVersion")(&major, &minor);
   loaded.precompiles_ = library.find("nvrtcGetPCHCreateStatus") != nullptr;
-  loaded.version_ = std::to_string(major) + "." + std::to_string(minor);
+  loaded.version_ = fmt::format("{}.{}", major, minor);
   return loaded;
 }
 
@@ -167,7 +169,7 @@ int run_nvrtc_worker() {
 }
 
 std::string include_path(size_t index) {
-  return "/include" + std::to_string(index);
+  return fmt::format("/include{}", index);
 }
 
 Result<NvrtcProcess> start_nvrtc(const NvrtcOptions& options, const std::optional<Bind>& writable) {

@@ -22,7 +22,8 @@ Result<NvrtcPool> NvrtcPool::open(NvrtcOptions options, Deadline deadline) {
   TRY(auto headers, PrecompiledHeaders::open(options, precompiled_bytes));
   NvrtcPool pool{std::move(options), std::move(headers)};
   TRY_VOID(pool.refill());
-  TRY_VOID(pool.take(deadline));  // fails if the toolkit does not work
+  TRY([[maybe_unused]] const auto first,
+      pool.take(deadline));  // fails if the toolkit does not work
   return pool;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/compile/precompiled_headers.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <string_view>
@@ -211,8 +213,7 @@ void PrecompiledHeaders::finish() {
     shrink();
   } else {
     log::info("headers that NVRTC cannot precompile are compiled each time; it ended with " +
-              (exit ? "code " + std::to_string(exit->exit_code) + ", signal " +
-                          std::to_string(exit->signal)
+              (exit ? fmt::format("code {}, signal {}", exit->exit_code, exit->signal)
                     : exit.error().message));
   }
   end_making();

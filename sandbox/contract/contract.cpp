@@ -2,6 +2,8 @@
 // CMake sets WARPSMITH_CONTRACTS to WARPSMITH_CONTRACT(NAME, SLOTS) for each contract.
 #include "sandbox/contract/contract.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cassert>
 
@@ -56,7 +58,7 @@ std::string buffer_lines(const TaskSignature& signature) {
   size_t out = 0;
   for (const TensorSpec& tensor : signature.tensors) {
     const bool is_output = tensor.role == TensorRole::output;
-    text += is_output ? "out[" + std::to_string(out++) : "in[" + std::to_string(in++);
+    text += is_output ? fmt::format("out[{}", out++) : fmt::format("in[{}", in++);
     text.append("] ").append(tensor.name).append(" ").append(dtype_name(tensor.dtype)) += " [";
     for (size_t i = 0; i < tensor.shape.size(); ++i) {
       text += (i == 0 ? "" : ", ") + std::to_string(tensor.shape[i]);
@@ -64,7 +66,7 @@ std::string buffer_lines(const TaskSignature& signature) {
     text += "]\n";
   }
   text += "dims";
-  for (const int64_t dim : signature.dims) text += ' ' + std::to_string(dim);
+  for (const int64_t dim : signature.dims) text += fmt::format(" {}", dim);
   return text;
 }
 

@@ -2,6 +2,7 @@
 #include "sandbox/device/gpu_access.hpp"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 #include <link.h>
 
 #include <algorithm>
@@ -77,7 +78,7 @@ std::string node_of(int index, const std::string& address) {
   std::ifstream file("/proc/driver/nvidia/gpus/" + address + "/information");
   std::stringstream text;
   text << file.rdbuf();
-  const auto numbered = [](int number) { return "/dev/nvidia" + std::to_string(number); };
+  const auto numbered = [](int number) { return fmt::format("/dev/nvidia{}", number); };
   const int minor = device_minor(text.str());
   if (minor >= 0 && fs::exists(numbered(minor))) return numbered(minor);
   int before = 0;
@@ -113,7 +114,7 @@ Result<GpuAccess> find_gpu_access(int index, const std::string& root, const std:
   TRY(const auto driver, cuda::Driver::load());
   TRY(const auto gpus, driver.gpus());
   if (index < 0 || static_cast<size_t>(index) >= gpus.size()) {
-    return fail(ErrorCode::not_found, "no GPU number " + std::to_string(index));
+    return fail(ErrorCode::not_found, fmt::format("no GPU number {}", index));
   }
   TRY(auto folders, driver_folders());
   const cuda::Gpu& gpu = gpus[static_cast<size_t>(index)];

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/evaluator/slot.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <thread>
 #include <utility>
@@ -42,9 +44,8 @@ constexpr std::chrono::milliseconds room_look{50};
 /// runs.
 Result<void> check_core(int core) {
   if (!CorePin(core).in_force()) {
-    return fail(
-        ErrorCode::unsupported,
-        "core " + std::to_string(core) + " is not available to this process (sandbox.first_core)");
+    return fail(ErrorCode::unsupported,
+                fmt::format("core {} is not available to this process (sandbox.first_core)", core));
   }
   const auto turns = open_lease(default_lease_folder, core_device(core));
   return turns ? Result<void>{} : tl::unexpected(turns.error());
@@ -75,7 +76,7 @@ Result<std::unique_ptr<GpuSlot>> GpuSlot::open(const GpuSlotOptions& options) {
                     [&] { return verifier->measure_limits(); });
   std::unique_ptr<GpuSlot> slot(new GpuSlot(std::move(verifier), std::move(machine),
                                             std::move(access), options.lease_folder));
-  TRY_VOID(slot->open_lease());
+  TRY([[maybe_unused]] const auto turns, slot->open_lease());  // fails early if it cannot be opened
   return slot;
 }
 
@@ -125,9 +126,9 @@ Result<void> GpuSlot::check_memory(uint64_t free_before, Deadline deadline) cons
   }
   const MemoryLoss last = loss();
   if (last == MemoryLoss::none) return {};
-  std::string what = "device memory after a candidate that ended badly: " +
-                     std::to_string(verifier_->free_memory()) + " bytes free, " +
-                     std::to_string(free_before) + " before it";
+  std::string what =
+      fmt::format("device memory after a candidate that ended badly: {} bytes free, {} before it",
+                  verifier_->free_memory(), free_before);
   if (last == MemoryLoss::crippling) return fail(ErrorCode::process_failed, std::move(what));
   log::warn(what + "; other processes took it, or it did not come back");
   return {};
@@ -244,13 +245,13 @@ Result<std::optional<DeviceLease>> Slot::lease(Deadline deadline) {
 
 Slot::Shared Slot::shared_device() const {
   if (gpu_) {
-    return {"GPU " + std::to_string(*options_.gpu) + ", in use by others", usual_turn,
+    return {fmt::format("GPU {}, in use by others", *options_.gpu), usual_turn,
             [slot = gpu_.get()](Deadline by) { return slot->lease(by); }};
   }
   const std::string core = core_device(*options_.core);
-  return {"core " + std::to_string(*options_.core) + ", in use by another run",
-          {},
-          [core](Deadline by) { return DeviceLease::acquire(default_lease_folder, core, by); }};
+  return {fmt::format("core {}, in use by another run", *options_.core), {}, [core](Deadline by) {
+            return DeviceLease::acquire(default_lease_folder, core, by);
+          }};
 }
 
 Result<DeviceLease> Slot::lease_of(const Shared& device, Deadline deadline) {

@@ -50,8 +50,8 @@ class CandidateTime {
     return deadline_.passed() && 2 * spent_ > given_ && spent_ > least_;
   }
   std::string text() const {
-    return "its compilation, import and calls took " + seconds_text(spent_) +
-           " of the evaluation's " + seconds_text(given_);
+    return "its compilation, import and calls took " + duration_text(spent_) +
+           " of the evaluation's " + duration_text(given_);
   }
 
  private:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/ingest/ingest.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <thread>
@@ -24,19 +26,15 @@ constexpr uint64_t large_task = 1ULL << 29U;
 constexpr int room_tries = 3;
 constexpr std::chrono::seconds room_pause{2};
 
-std::string whole_seconds(milliseconds span) {
-  return std::to_string((span.count() + 500) / 1000) + " s";
-}
-
 /// Names the phase in which the worker failed, unless the failure is a refusal.
 Failure failed_in(const std::string& phase, Failure failure, milliseconds patience,
                   const IngestJob& job) {
   if (failure.is_refusal()) return failure;
   if (failure.code == ErrorCode::timeout) {
-    failure.message = "the reference worker did not answer within " + whole_seconds(patience);
+    failure.message = "the reference worker did not answer within " + duration_text(patience);
     if (failure.blame == Blame::task) {
       failure.message += "; sandbox.limits.ingest is " +
-                         whole_seconds(job.settings.ingest_timeout) + ", a fifth of it for loading";
+                         duration_text(job.settings.ingest_timeout) + ", a fifth of it for loading";
     }
   }
   failure.message = phase + ": " + failure.message;

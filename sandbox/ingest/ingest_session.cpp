@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/ingest/ingest_session.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "runtime/median.hpp"
-#include "sandbox/judge/number_text.hpp"
+#include "runtime/text.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -27,7 +29,7 @@ std::string elements_text(const TaskSignature& signature) {
     elements +=
         static_cast<double>(tensor_bytes(spec)) / static_cast<double>(element_bytes(spec.dtype));
   }
-  return brief(elements) + " elements";
+  return brief_text(elements) + " elements";
 }
 
 constexpr int most_calibrations = 5;
@@ -42,9 +44,9 @@ std::string shortfall_of(const ErrorStats& stats) {
   if (stats.nonfinite > 0 || stats.undefined > 0) return "not finite";
   if (stats.undecided > stats.elements / one_undecided_in) {
     const double share = static_cast<double>(stats.undecided) / static_cast<double>(stats.elements);
-    return "nothing bounds " + brief(100 * share) + " % of the elements";
+    return "nothing bounds " + brief_text(100 * share) + " % of the elements";
   }
-  return stats.worst <= honest_reach ? "" : brief(stats.worst) + " of the bound";
+  return stats.worst <= honest_reach ? "" : brief_text(stats.worst) + " of the bound";
 }
 
 std::string listed(Distribution distribution, const std::string& shortfall) {
@@ -147,8 +149,8 @@ void IngestSession::report(const std::string& what) {
   if (!job_.progress) return;
   const auto seconds =
       std::chrono::duration_cast<std::chrono::seconds>(SteadyClock::now() - began_);
-  job_.progress(job_.task.id + ": " + what + ", " + elements_text(description_.signature) + ", " +
-                std::to_string(seconds.count()) + " s");
+  job_.progress(fmt::format("{}: {}, {}, {} s", job_.task.id, what,
+                            elements_text(description_.signature), seconds.count()));
 }
 
 /// Writes new contents into set 0, as `strict` does.
@@ -237,8 +239,9 @@ OrFailure<void> IngestSession::choose_domain() {
   }
   std::string list;
   for (const std::string& each : dropped) list += (list.empty() ? "" : ", ") + each;
-  record_.refusal = not_within_bound + ("more than " + std::to_string(most_dropped)) + " of " +
-                    std::to_string(verified_distributions.size()) + " distributions: " + list;
+  record_.refusal =
+      fmt::format("{}{} of {} distributions: {}", not_within_bound,
+                  (fmt::format("more than {}", most_dropped)), verified_distributions.size(), list);
   return {};
 }
 
@@ -481,7 +484,7 @@ Result<std::string> objection_to_times(double eager_ms, double compile_ms) {
   const double least = std::min(eager_ms, compile_ms);
   if (least < -least_ms) {
     return fail(ErrorCode::infrastructure,
-                "a baseline took " + brief(-least) + " ms less than an empty call");
+                "a baseline took " + brief_text(-least) + " ms less than an empty call");
   }
   return least < least_ms ? "a call takes less than a microsecond: too little to time" : "";
 }

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "sandbox/judge/number_text.hpp"
+#include "runtime/text.hpp"
 
 namespace warpsmith::sandbox {
 
@@ -48,7 +48,7 @@ std::string names_uncaught(const std::vector<MutantTrial>& trials) {
   for (const MutantTrial& trial : trials) {
     if (!trial.applies || trial.caught || trial.lost) continue;
     names += (names.empty() ? "" : ", ") + trial.name;
-    names += " (" + brief(trial.worst) + " of the bound)";
+    names += " (" + brief_text(trial.worst) + " of the bound)";
   }
   return names;
 }

@@ -2,6 +2,7 @@
 #include "sandbox/jail/jail_limits.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -101,7 +102,7 @@ const std::vector<CgroupMount>& mounts() {
 
 std::string fresh_name() {
   static std::atomic<uint64_t> count{0};
-  return group_prefix + std::to_string(::getpid()) + "-" + std::to_string(++count);
+  return fmt::format("{}{}-{}", group_prefix, ::getpid(), ++count);
 }
 
 /// Folders of the groups whose owner satisfies `wanted`.
@@ -146,8 +147,8 @@ bool limits_addresses(const JailSpec& spec) {
 /// jail; without one the kernel's default applies, half of all pages.
 std::string tmpfs_in_force(uint64_t bytes, bool memory_is_limited) {
   if (bytes == 0) return "none";
-  return "tmpfs, " + std::to_string(bytes) + " bytes, files " +
-         (memory_is_limited ? "charged to the memory limit" : "not limited");
+  return fmt::format("tmpfs, {} bytes, files {}", bytes,
+                     (memory_is_limited ? "charged to the memory limit" : "not limited"));
 }
 
 std::string list_of(const std::vector<std::string>& names) {
@@ -310,14 +311,14 @@ std::map<std::string, std::string> limits_in_force(const JailSpec& spec, const J
   const bool alone = spec.kind == JailKind::run;  // one task, and no tmpfs
   std::map<std::string, std::string> report = spec.known;
   report["memory"] = limits_addresses(spec)
-                         ? "rlimit, " + std::to_string(limits.memory_bytes) + " bytes of addresses"
+                         ? fmt::format("rlimit, {} bytes of addresses", limits.memory_bytes)
                          : "not limited: a GPU's driver, and no cgroup";
   report["processes"] = alone ? "seccomp, one task" : tasks_in_force();
   for (const auto& [primitive, in_force] : cgroup.report()) {
     if (primitive != "processes" || !alone) report[primitive] = in_force;
   }
-  report["cpu_time"] = "rlimit, " + std::to_string(limits.cpu.count()) + " s";
-  report["file_size"] = "rlimit, " + std::to_string(limits.file_bytes) + " bytes";
+  report["cpu_time"] = fmt::format("rlimit, {} s", limits.cpu.count());
+  report["file_size"] = fmt::format("rlimit, {} bytes", limits.file_bytes);
   report["core_dumps"] = "none";
   report["root"] = "read-only, listed paths";
   if (!spec.devices.empty()) report["devices"] = list_of(spec.devices);
@@ -325,7 +326,7 @@ std::map<std::string, std::string> limits_in_force(const JailSpec& spec, const J
   report["tmp"] = tmpfs_in_force(limits.tmp_bytes, cgroup.limits_memory());
   report["shm"] = tmpfs_in_force(alone ? 0 : shm_bytes, cgroup.limits_memory());
   const bool pinned = spec.cores.size() == 1;
-  report["core"] = pinned ? "pinned to " + std::to_string(spec.cores.front()) : "any";
+  report["core"] = pinned ? fmt::format("pinned to {}", spec.cores.front()) : "any";
   return report;
 }
 

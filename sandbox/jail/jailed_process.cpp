@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Starts bubblewrap, controls the jailed process by its pidfd, reaps it and cleans up.
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -171,7 +172,7 @@ Result<void> Jail::attach(UniqueFd status, Deadline deadline) {
   // Both are needed to control the process, unless it has ended already.
   pidfd_ = UniqueFd{static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0))};
   if (!pidfd_ && errno != ESRCH) return no_hold("pidfd_open");
-  const std::string stat = "/proc/" + std::to_string(pid_) + "/stat";
+  const std::string stat = fmt::format("/proc/{}/stat", pid_);
   stat_ = UniqueFd{::open(stat.c_str(), O_RDONLY | O_CLOEXEC)};
   if (!stat_ && errno != ENOENT && errno != ESRCH) return no_hold(stat);
   if (pidfd_) {
@@ -248,7 +249,7 @@ Result<JailExit> Jail::wait(Deadline deadline) {
 void Jail::kill_child_of_monitor() {
   child_.signal(SIGSTOP);  // it cannot start a child once it is listed
   const pid_t monitor = child_.pid();
-  const std::string stat = "/proc/" + std::to_string(monitor) + "/stat";
+  const std::string stat = fmt::format("/proc/{}/stat", monitor);
   const UniqueFd state{::open(stat.c_str(), O_RDONLY | O_CLOEXEC)};
   const Deadline deadline = Deadline::after(seconds{1});
   while (!is_stopped(monitor, state.get()) && !deadline.passed()) (void)::sched_yield();
@@ -269,7 +270,7 @@ JailExit Jail::kill() {
 }
 
 Result<void> Jail::observe() {
-  const std::string status = text_of("/proc/" + std::to_string(pid_) + "/status");
+  const std::string status = text_of(fmt::format("/proc/{}/status", pid_));
   if (status.empty()) return fail(ErrorCode::peer_lost, "jail: the process has ended");
   const ConfinementState state = parse_status(status);
   std::string namespaces;
@@ -279,7 +280,7 @@ Result<void> Jail::observe() {
   note("namespaces", namespaces.empty() ? "none" : namespaces);
   note("capabilities", state.no_capabilities ? "none" : "some");
   // Zeros mean that the kernel keeps no account.
-  const std::string account = text_of("/proc/" + std::to_string(pid_) + "/schedstat");
+  const std::string account = text_of(fmt::format("/proc/{}/schedstat", pid_));
   note("core_account", account.empty() || account.starts_with("0 0 ") ? "none" : "schedstat");
   note("no_new_privs", state.no_new_privs ? "yes" : "no");
   // Kinds `launch` and `host` add a filter themselves. This process's own filters are inherited.

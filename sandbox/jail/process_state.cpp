@@ -2,6 +2,7 @@
 #include "sandbox/jail/process_state.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -109,7 +110,7 @@ bool is_stopped(pid_t pid, int stat_fd) {
   if (!leader || !is_stopped_letter(leader->letter)) return !leader;
   if (leader->threads <= 1) return true;
   std::error_code error;
-  const std::string tasks = "/proc/" + std::to_string(pid) + "/task";
+  const std::string tasks = fmt::format("/proc/{}/task", pid);
   // A range-based loop would throw if the process ended meanwhile.
   for (fs::directory_iterator task(tasks, error); !error && task != fs::directory_iterator{};
        task.increment(error)) {
@@ -140,7 +141,7 @@ Result<void> stop_processes(pid_t in_namespace_of, Deadline deadline) {
     if (deadline.passed()) return fail(ErrorCode::timeout, "jail: its processes do not stop");
     all = true;
     for (const pid_t pid : processes_in_namespace_of(in_namespace_of)) {
-      const std::string stat = "/proc/" + std::to_string(pid) + "/stat";
+      const std::string stat = fmt::format("/proc/{}/stat", pid);
       const UniqueFd state{::open(stat.c_str(), O_RDONLY | O_CLOEXEC)};
       if (!state || is_stopped(pid, state.get())) continue;
       (void)::kill(pid, SIGSTOP);
@@ -164,7 +165,7 @@ std::vector<pid_t> children_of(pid_t pid) {
 }
 
 Result<void> limit_addresses(pid_t pid, uint64_t more) {
-  const std::string path = "/proc/" + std::to_string(pid) + "/statm";
+  const std::string path = fmt::format("/proc/{}/statm", pid);
   std::ifstream file(path);
   uint64_t pages = 0;
   if (!(file >> pages)) return fail(ErrorCode::peer_lost, path + ": the process has ended");
@@ -180,7 +181,7 @@ Result<void> limit_addresses(pid_t pid, uint64_t more) {
 
 std::vector<std::string> foreign_namespaces(pid_t pid) {
   std::vector<std::string> foreign;
-  const std::string other = "/proc/" + std::to_string(pid) + "/ns/";
+  const std::string other = fmt::format("/proc/{}/ns/", pid);
   for (const std::string kind : {"user", "pid", "mnt", "net", "ipc", "uts", "cgroup"}) {
     std::error_code error;
     const fs::path theirs = fs::read_symlink(other + kind, error);

@@ -2,6 +2,7 @@
 #include "sandbox/jail/seccomp_filter.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <linux/sched.h>
 #include <seccomp.h>
 #include <sys/mman.h>
@@ -268,13 +269,12 @@ Result<std::string> seccomp_program(JailKind kind) {
 
 std::string seccomp_name(JailKind kind) {
   if (kind == JailKind::launch || kind == JailKind::host) {
-    return "deny-list of " + std::to_string(denied_count(kind)) + " calls, then of " +
-           std::to_string(candidate_denied_count()) + " more";
+    return fmt::format("deny-list of {} calls, then of {} more", denied_count(kind),
+                       candidate_denied_count());
   }
   return kind == JailKind::run
-             ? "allow-list of " + std::to_string(names_in(CallTable::candidate).size() + 5) +
-                   " calls"
-             : "deny-list of " + std::to_string(denied_count(kind)) + " calls";
+             ? fmt::format("allow-list of {} calls", names_in(CallTable::candidate).size() + 5)
+             : fmt::format("deny-list of {} calls", denied_count(kind));
 }
 
 Result<void> enter_candidate_filter() {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/judge/decision.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
 #include "runtime/median.hpp"
-#include "sandbox/judge/number_text.hpp"
+#include "runtime/text.hpp"
 #include "sandbox/timing/speedup.hpp"
 
 namespace warpsmith::sandbox {
@@ -31,17 +33,17 @@ Decision failing(Decision decision, VerdictClass outcome, const std::string& why
 std::string shape_text(const TaskSignature& signature) {
   std::string text;
   for (size_t i = 0; i < signature.dims.size(); ++i) {
-    text += (i == 0 ? "" : " ") + signature.dim_names[i] + '=' + std::to_string(signature.dims[i]);
+    text += fmt::format("{}{}={}", (i == 0 ? "" : " "), signature.dim_names[i], signature.dims[i]);
   }
   return text;
 }
 
 std::string place(size_t index, const VerifiedSet& set) {
-  return "set " + std::to_string(index + 1) + " (" + std::string(to_string(set.distribution)) + ")";
+  return fmt::format("set {} ({})", index + 1, to_string(set.distribution));
 }
 
 std::string error_text(const ErrorStats& errors) {
-  return "error " + brief(errors.worst) + " times the bound";
+  return "error " + brief_text(errors.worst) + " times the bound";
 }
 
 /// The failing class of one verified set, if any.
@@ -54,11 +56,10 @@ std::optional<Decision> failure_of(size_t index, const VerifiedSet& set) {
     return failing({}, VerdictClass::oob_write, where + ": wrote outside the outputs");
   }
   if (set.errors.nonfinite > 0) {
-    return failing(
-        {}, VerdictClass::nonfinite,
-        where + ": " + std::to_string(set.errors.nonfinite) + " of " +
-            std::to_string(set.errors.elements) +
-            " elements are not finite or not written, or finite where the reference is infinite");
+    return failing({}, VerdictClass::nonfinite,
+                   fmt::format("{}: {} of {} elements are not finite or not written, or finite "
+                               "where the reference is infinite",
+                               where, set.errors.nonfinite, set.errors.elements));
   }
   if (!set.errors.right()) {
     return failing({}, VerdictClass::wrong, where + ": " + error_text(set.errors));
@@ -78,7 +79,7 @@ std::optional<Decision> failure_of(const Timings& timings) {
   }
   if (!timings.errors.right()) {
     return failing({}, VerdictClass::wrong,
-                   "timed call: error " + brief(timings.errors.worst) + " times the bound");
+                   "timed call: error " + brief_text(timings.errors.worst) + " times the bound");
   }
   return std::nullopt;
 }
@@ -157,22 +158,25 @@ bool baselines_agree(const Timings& timings, RandomStream& random) {
 }
 
 /// A line with the further baselines that were timed.
-std::string further_text(const ShapeResult& shape, const char* format) {
+std::string further_text(const ShapeResult& shape, int decimals) {
   std::string text;
   for (const FurtherResult& one : shape.further) {
     if (!one.ms) continue;
-    text += (text.empty() ? "\nbeside: " : ", ") + one.name + ' ' + number(format, *one.ms) + " ms";
+    text += fmt::format("{}{} {:.{}f} ms", text.empty() ? "\nother baselines: " : ", ", one.name, *one.ms,
+                        decimals);
   }
   return text;
 }
 
 /// Four decimals for short times: two would hide differences of 5 %.
 std::string timed_text(const ShapeResult& shape, bool on_device) {
-  const char* format = on_device || *shape.candidate_ms < 0.1 ? "%.4f" : "%.2f";
-  return "passed: candidate " + number(format, *shape.candidate_ms) + " ms, eager " +
-         number(format, *shape.eager_ms) + " ms, compile " + number(format, *shape.compile_ms) +
-         " ms; " + number("%.1f", shape.gbytes_per_s.value_or(0)) + " GB/s, " +
-         number("%.1f", shape.gflops_per_s.value_or(0)) + " GFLOP/s" + further_text(shape, format);
+  const int decimals = on_device || *shape.candidate_ms < 0.1 ? 4 : 2;
+  return fmt::format(
+      "passed: candidate {0:.{3}f} ms, eager {1:.{3}f} ms, compile {2:.{3}f} ms; "
+      "{4:.1f} GB/s, {5:.1f} GFLOP/s{6}",
+      *shape.candidate_ms, *shape.eager_ms, *shape.compile_ms, decimals,
+      shape.gbytes_per_s.value_or(0), shape.gflops_per_s.value_or(0),
+      further_text(shape, decimals));
 }
 
 /// The name of a baseline with no measurable time, else empty. Ingest accepted the task, so it
@@ -217,9 +221,9 @@ Decision decide_timed(Decision decision, const Timings& measured, const TaskFact
                    "the candidate took less time than an empty call");
   }
   if (candidate + timings.grain_ms < facts.floor_ms) {
-    return failing(decision, VerdictClass::too_fast,
-                   number("%.4f", candidate) + " ms is below the floor of " +
-                       number("%.4f", facts.floor_ms) + " ms");
+    return failing(
+        decision, VerdictClass::too_fast,
+        fmt::format("{:.4f} ms is below the floor of {:.4f} ms", candidate, facts.floor_ms));
   }
   decision.feedback = timed_text(decision.shape, timings.on_device);
   if (stable) return decision;
@@ -265,9 +269,8 @@ Decision decide(const Measurements& measured, const TaskFacts& facts, int wanted
   if (static_cast<int>(measured.sets.size()) < wanted_sets) {
     return failing(decision, VerdictClass::wrong, "not every input set was verified");
   }
-  decision.feedback = "passed: " + std::to_string(measured.sets.size()) + " of " +
-                      std::to_string(wanted_sets) + " sets, worst error " + brief(worst) +
-                      " of the bound";
+  decision.feedback = fmt::format("passed: {} of {} sets, worst error {} of the bound",
+                                  measured.sets.size(), wanted_sets, brief_text(worst));
   if (!measured.timings) return decision;
   return decide_timed(std::move(decision), *measured.timings, facts, random);
 }

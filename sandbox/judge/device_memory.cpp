@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/judge/device_memory.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 #include <thread>
+
+#include "runtime/text.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -12,18 +16,15 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds patience{2'000}, pause{10};
 
-std::string mebibytes(uint64_t bytes) {
-  return std::to_string(bytes >> 20U) + " MiB";
-}
-
 }  // namespace
 
 std::optional<Fault> hog_fault(uint64_t free_before, uint64_t free_while_alive, uint64_t free_now) {
   const uint64_t held = free_now > free_while_alive ? free_now - free_while_alive : 0;
   if (held <= free_before / 2) return std::nullopt;
   return Fault{VerdictClass::out_of_memory,
-               "its process held " + mebibytes(held) + " of the " + mebibytes(free_before) +
-                   " of device memory that were free, and the reference had no room"};
+               fmt::format("its process held {} of the {} of device memory that were free, and the "
+                           "reference had no room",
+                           size_text(held), size_text(free_before))};
 }
 
 std::optional<Fault> killed_as_hog(Contestant& candidate,

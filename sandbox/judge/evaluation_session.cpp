@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/judge/evaluation_session.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <fstream>
@@ -23,7 +25,7 @@ bool computes(std::string_view name) {
 }
 
 std::vector<std::string> libraries_of(pid_t pid) {
-  std::ifstream maps("/proc/" + std::to_string(pid) + "/maps");
+  std::ifstream maps(fmt::format("/proc/{}/maps", pid));
   return computing_libraries({std::istreambuf_iterator<char>(maps), {}});
 }
 

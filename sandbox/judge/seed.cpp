@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/judge/seed.hpp"
 
+#include <fmt/format.h>
 #include <openssl/sha.h>
 #include <sys/random.h>
 
-#include <cstdio>
 #include <cstring>
 
 #include "runtime/bytes.hpp"
@@ -12,9 +12,7 @@
 namespace warpsmith::sandbox {
 
 std::string SecretSeed::reveal() const {
-  char text[17];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(seed));
-  return std::string(text) + to_hex(salt);
+  return fmt::format("{:016x}{}", seed, to_hex(salt));
 }
 
 std::array<uint8_t, 32> SecretSeed::key() const {

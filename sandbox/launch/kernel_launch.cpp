@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/launch/kernel_launch.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cstring>
 
@@ -110,20 +112,18 @@ Result<void> KernelLaunch::match_arguments() {
     bytes_.push_back(bytes);
   }
   if (bytes_.size() != launch_->args.size()) {
-    return refused("takes " + std::to_string(bytes_.size()) + " arguments, got " +
-                   std::to_string(launch_->args.size()));
+    return refused(fmt::format("takes {} arguments, got {}", bytes_.size(), launch_->args.size()));
   }
   for (size_t i = 0; i < bytes_.size(); ++i) {
     const uint32_t has = argument_bytes(launch_->args[i]);
     const bool fits = has == 0 ? bytes_[i] == 4 || bytes_[i] == 8 : bytes_[i] == has;
     if (!fits) {
-      return refused("parameter " + std::to_string(i + 1) + " has " + std::to_string(bytes_[i]) +
-                     " bytes");
+      return refused(fmt::format("parameter {} has {} bytes", i + 1, bytes_[i]));
     }
     const auto* scalar = std::get_if<BoundScalar>(&launch_->args[i]);
     if (has == 0 && bytes_[i] == 4 && !fits_in_4_bytes(scalar->whole)) {
-      return refused("argument " + std::to_string(i + 1) + ", " + std::to_string(scalar->whole) +
-                     ", does not fit the parameter's 4 bytes");
+      return refused(fmt::format("argument {}, {}, does not fit the parameter's 4 bytes", i + 1,
+                                 scalar->whole));
     }
   }
   return {};
@@ -132,16 +132,15 @@ Result<void> KernelLaunch::match_arguments() {
 Result<void> KernelLaunch::apply_limits() {
   const int threads = attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
   if (launch_->block.volume() > static_cast<uint64_t>(threads)) {
-    return refused("a block of " + std::to_string(launch_->block.volume()) +
-                   " threads, its registers allow " + std::to_string(threads));
+    return refused(fmt::format("a block of {} threads, its registers allow {}",
+                               launch_->block.volume(), threads));
   }
   const auto fixed = static_cast<uint64_t>(attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES));
   const auto most = static_cast<uint64_t>(
       context_->attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
   if (launch_->shared + fixed > most) {
-    return refused(std::to_string(launch_->shared) + " bytes of dynamic and " +
-                   std::to_string(fixed) + " of static shared memory, a block has " +
-                   std::to_string(most));
+    return refused(fmt::format("{} bytes of dynamic and {} of static shared memory, a block has {}",
+                               launch_->shared, fixed, most));
   }
   const cuda::Api& api = context_->api();
   const auto set = [&](CUfunction_attribute which, int value) {
@@ -167,8 +166,8 @@ Result<void> KernelLaunch::check_cooperation() const {
     int clusters = 0;
     const CUresult code = api.cuOccupancyMaxActiveClusters(&clusters, function_, &launch);
     if (code != CUDA_SUCCESS || clusters == 0) {
-      return refused("no cluster of " + std::to_string(launch_->cluster->volume()) +
-                     " such blocks fits this device");
+      return refused(
+          fmt::format("no cluster of {} such blocks fits this device", launch_->cluster->volume()));
     }
   }
   if (!launch_->cooperative) return {};
@@ -181,8 +180,9 @@ Result<void> KernelLaunch::check_cooperation() const {
       static_cast<uint64_t>(blocks) *
       static_cast<uint64_t>(context_->attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
   if (launch_->grid.volume() <= most) return {};
-  return refused("a cooperative grid of " + std::to_string(launch_->grid.volume()) +
-                 " blocks, of which this device holds " + std::to_string(most) + " at once");
+  return refused(
+      fmt::format("a cooperative grid of {} blocks, of which this device holds {} at once",
+                  launch_->grid.volume(), most));
 }
 
 CUlaunchConfig KernelLaunch::config(CUstream stream,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/launch/launcher_plan.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -292,8 +294,7 @@ Result<void> LauncherPlan::validate() const {
 }
 
 std::string at_place(PlanPlace place, const std::string& what) {
-  return std::string(plan_file) + ":" + std::to_string(place.line) + ":" +
-         std::to_string(place.column) + ": " + what;
+  return fmt::format("{}:{}:{}: {}", plan_file, place.line, place.column, what);
 }
 
 uint64_t end_of(const BoundMatrix& matrix, int64_t batch) {

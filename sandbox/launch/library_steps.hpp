@@ -4,6 +4,8 @@
 // sources built with the toolkit.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <functional>
 #include <memory>
 #include <string>
@@ -29,7 +31,7 @@ void take(const cuda::DynamicLibrary& library, const char* name, Function*& into
 /// Throws DeviceError unless a library's status is 0 (success in all of them).
 inline void succeed(int status, const char* call) {
   if (status == 0) return;
-  throw cuda::DeviceError(std::string(call) + " answered status " + std::to_string(status), status);
+  throw cuda::DeviceError(fmt::format("{} answered status {}", call, status), status);
 }
 
 /// An opaque object of a library with its destroy function.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Binds kernel launches of a plan: extents, arguments, tensor maps.
+#include <fmt/format.h>
+
 #include <limits>
 
 #include "sandbox/commit/shared_buffers.hpp"
@@ -27,8 +29,7 @@ Extent3 extent_of(const std::vector<PlacedExpression>& list, const Ranges& range
 }
 
 std::string text_of(const Extent3& extent) {
-  return std::to_string(extent.x) + " x " + std::to_string(extent.y) + " x " +
-         std::to_string(extent.z);
+  return fmt::format("{} x {} x {}", extent.x, extent.y, extent.z);
 }
 
 std::optional<Extent3> cluster_of(const LaunchStep& step, const BoundLaunch& launch,
@@ -38,10 +39,10 @@ std::optional<Extent3> cluster_of(const LaunchStep& step, const BoundLaunch& lau
   const Extent3 cluster =
       extent_of(step.cluster, {{{1, most}, {1, most}, {1, most}}}, "cluster", to.scope);
   if (cluster.volume() > to.limits.cluster_blocks) {
-    to.scope.errors().at(step.cluster.front().place,
-                         "cluster: expected at most " + std::to_string(most) + " blocks, got " +
-                             std::to_string(cluster.volume()),
-                         holds_for(step.cluster));
+    to.scope.errors().at(
+        step.cluster.front().place,
+        fmt::format("cluster: expected at most {} blocks, got {}", most, cluster.volume()),
+        holds_for(step.cluster));
   }
   if (launch.grid.x % cluster.x != 0 || launch.grid.y % cluster.y != 0 ||
       launch.grid.z % cluster.z != 0) {
@@ -81,7 +82,7 @@ int64_t map_stride(const PlacedExpression& expression, PlanScope& scope) {
   if (stride % map_unit != 0) {
     scope.errors().at(
         expression.place,
-        "tensor map: expected a stride of whole 16 bytes, got " + std::to_string(stride),
+        fmt::format("tensor map: expected a stride of whole 16 bytes, got {}", stride),
         holds_for({expression}));
   }
   return stride;
@@ -115,8 +116,11 @@ std::optional<BoundArgument> bind_map(const TensorMapArgument& map, PlanScope& s
   BoundTensorMap bound{.buffer = *index, .swizzle = map.swizzle};
   const PlanPlace place = map.buffer.place;
   if (map.box.size() != map.shape.size() || map.strides.size() + 1 != map.shape.size()) {
-    scope.errors().at(place, "tensor map: a shape of " + std::to_string(map.shape.size()) +
-                                 " extents wants as many in box and one fewer in strides");
+    scope.errors().at(
+        place,
+        fmt::format(
+            "tensor map: a shape of {} extents wants as many in box and one fewer in strides",
+            map.shape.size()));
     return bound;
   }
   const BoundBuffer& buffer = scope.at(*index);
@@ -128,9 +132,9 @@ std::optional<BoundArgument> bind_map(const TensorMapArgument& map, PlanScope& s
   if (!reach) {
     scope.errors().at_extents(place, "tensor map: it is larger than any memory");
   } else if (*reach > buffer.bytes) {
-    scope.errors().at_extents(place, "tensor map: it ends at byte " + std::to_string(*reach) +
-                                         " of \"" + buffer.name + "\", which has " +
-                                         std::to_string(buffer.bytes));
+    scope.errors().at_extents(
+        place, fmt::format("tensor map: it ends at byte {} of \"{}\", which has {}", *reach,
+                           buffer.name, buffer.bytes));
   }
   return bound;
 }
@@ -174,7 +178,7 @@ BoundLaunch bind_launch(const LaunchStep& step, const BindContext& to) {
   if (launch.block.volume() > most_threads) {
     to.scope.errors().at(
         step.block.front().place,
-        "block: expected at most 1024 threads, got " + std::to_string(launch.block.volume()),
+        fmt::format("block: expected at most 1024 threads, got {}", launch.block.volume()),
         holds_for(step.block));
   }
   launch.cluster = cluster_of(step, launch, to);

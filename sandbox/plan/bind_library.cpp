@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Binds library steps of a plan. Every access is checked against its buffer before anything runs.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -33,25 +35,24 @@ Wide end_of(const BoundMatrix& matrix, int64_t batch) {
 
 std::string count_text(Wide count) {
   constexpr int64_t most = std::numeric_limits<int64_t>::max();
-  if (count > most) return "more than " + std::to_string(most);
+  if (count > most) return fmt::format("more than {}", most);
   return std::to_string(static_cast<int64_t>(count));
 }
 
 void check_matrix(const BoundMatrix& matrix, int64_t batch, const BufferName& name,
                   PlanScope& scope) {
   if (matrix.row < matrix.columns) {
-    scope.errors().at_extents(name.place, "rows of " + std::to_string(matrix.columns) +
-                                              " elements cannot begin every " +
-                                              std::to_string(matrix.row));
+    scope.errors().at_extents(name.place, fmt::format("rows of {} elements cannot begin every {}",
+                                                      matrix.columns, matrix.row));
   }
   if (!scope.has_size(matrix.buffer)) return;
   const BoundBuffer& buffer = scope.at(matrix.buffer);
   const uint64_t elements = buffer.bytes / element_bytes(buffer.dtype);
   const Wide needed = end_of(matrix, batch);
   if (needed <= Wide{elements}) return;
-  scope.errors().at_extents(name.place, "the product reaches beyond the " +
-                                            std::to_string(elements) + " elements of \"" +
-                                            buffer.name + "\": it needs " + count_text(needed));
+  scope.errors().at_extents(
+      name.place, fmt::format("the product reaches beyond the {} elements of \"{}\": it needs {}",
+                              elements, buffer.name, count_text(needed)));
 }
 
 void check_matrices(const GemmStep& step, const BoundGemm& gemm, PlanScope& scope) {
@@ -119,10 +120,9 @@ void check_types(const GemmStep& step, const BoundGemm& gemm, bool has_numbers, 
   const BoundBuffer& bias = scope.at(*gemm.bias);
   const bool fits = bias.bytes / element_bytes(bias.dtype) == static_cast<uint64_t>(gemm.n);
   if (bias.dtype == out && (fits || !has_numbers || !scope.has_size(*gemm.bias))) return;
-  scope.errors().at(
-      step.bias->place,
-      "a bias has the type of the output and n = " + std::to_string(gemm.n) + " elements",
-      bias.dtype == out ? Holds::at_these_extents : Holds::always);
+  scope.errors().at(step.bias->place,
+                    fmt::format("a bias has the type of the output and n = {} elements", gemm.n),
+                    bias.dtype == out ? Holds::at_these_extents : Holds::always);
 }
 
 /// The output's extent in spatial dimension `i`; −1 if the window does not fit.
@@ -183,15 +183,14 @@ void check_conv_shapes(const ConvStep& step, const BoundConv& conv, PlanScope& s
   for (const BoundBuffer* buffer : {&x, &w, &out}) {
     for (const int64_t extent : buffer->shape) {
       if (extent >= extents.least && extent <= extents.most) continue;
-      return complain("an extent of \"" + buffer->name + "\", " + shape_text(buffer->shape) +
-                      ", is not from 1 to " + std::to_string(most_extent));
+      return complain(fmt::format("an extent of \"{}\", {}, is not from 1 to {}", buffer->name,
+                                  shape_text(buffer->shape), most_extent));
     }
   }
   if (x.shape[1] % conv.groups != 0 || w.shape[0] % conv.groups != 0 ||
       w.shape[1] != x.shape[1] / conv.groups) {
-    return complain("channels " + std::to_string(x.shape[1]) + " in " +
-                    std::to_string(conv.groups) + " groups do not match weights " +
-                    shape_text(w.shape));
+    return complain(fmt::format("channels {} in {} groups do not match weights {}", x.shape[1],
+                                conv.groups, shape_text(w.shape)));
   }
   const std::vector<int64_t> wanted = conv_shape(x, w, conv);
   if (out.shape != wanted) {
@@ -255,9 +254,9 @@ BoundCopy bind_copy(const CopyStep& step, PlanPlace place, const BindContext& to
   if (!from || !out) return {};
   const BoundBuffer &source = to.scope.at(*from), &target = to.scope.at(*out);
   if (source.bytes != target.bytes && to.scope.has_size(*from) && to.scope.has_size(*out)) {
-    to.scope.errors().at_extents(place, "copy: \"" + source.name + "\" has " +
-                                            std::to_string(source.bytes) + " bytes, \"" +
-                                            target.name + "\" " + std::to_string(target.bytes));
+    to.scope.errors().at_extents(
+        place, fmt::format("copy: \"{}\" has {} bytes, \"{}\" {}", source.name, source.bytes,
+                           target.name, target.bytes));
   }
   return {*out, *from};
 }

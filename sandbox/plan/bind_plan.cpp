@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "runtime/message_text.hpp"
@@ -48,8 +50,8 @@ void check_scratch(const Plan& plan, const PlanScope& scope, const PlanLimits& l
                    PlanErrors& errors) {
   if (scope.scratch_bytes() <= limits.scratch_bytes) return;
   errors.at(plan.scratch.front().place,
-            "scratch: expected at most " + std::to_string(limits.scratch_bytes) +
-                " bytes in all, got " + std::to_string(scope.scratch_bytes()));
+            fmt::format("scratch: expected at most {} bytes in all, got {}", limits.scratch_bytes,
+                        scope.scratch_bytes()));
 }
 
 void check_outputs(const Variant& variant, PlanScope& scope) {
@@ -135,8 +137,7 @@ int64_t PlanScope::value(const PlacedExpression& expression, ValueRange range,
     errors_.in(expression, found.error(), Holds::at_these_extents);
   } else {
     errors_.at(expression.place,
-               what + ": expected " + std::to_string(range.least) + " to " +
-                   std::to_string(range.most) + ", got " + std::to_string(*found),
+               fmt::format("{}: expected {} to {}, got {}", what, range.least, range.most, *found),
                *fixed ? Holds::always : Holds::at_these_extents);
   }
   return range.least;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/plan/explain.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <sstream>
@@ -67,7 +69,7 @@ struct StepWords {
            std::string(name_of(step.compute, compute_names));
   }
   std::string operator()(const MemsetStep& step) const {
-    return "sets every byte of " + step.out.name + " to " + std::to_string(step.value);
+    return fmt::format("sets every byte of {} to {}", step.out.name, step.value);
   }
   std::string operator()(const CopyStep& step) const {
     return "copies " + step.from.name + " to " + step.out.name;
@@ -78,8 +80,8 @@ std::string variant_line(const Plan& plan, size_t index) {
   if (plan.variants.size() == 1) return {};
   const Variant& variant = plan.variants[index];
   const std::string when = variant.when ? "if " + written(*variant.when) : "in all other cases";
-  return "variant " + std::to_string(index + 1) + " of " + std::to_string(plan.variants.size()) +
-         ", line " + std::to_string(variant.place.line) + ", " + when + ":\n";
+  return fmt::format("variant {} of {}, line {}, {}:\n", index + 1, plan.variants.size(),
+                     variant.place.line, when);
 }
 
 template <class T>
@@ -92,8 +94,7 @@ std::string list_of(const std::vector<T>& values) {
 }
 
 std::string extent_text(const Extent3& extent) {
-  return "(" + std::to_string(extent.x) + ", " + std::to_string(extent.y) + ", " +
-         std::to_string(extent.z) + ")";
+  return fmt::format("({}, {}, {})", extent.x, extent.y, extent.z);
 }
 
 /// The type of an integer that is passed as `bytes` bytes.
@@ -138,7 +139,7 @@ class Explainer {
     std::string text = "launch " + launch.kernel + " grid " + extent_text(launch.grid) + " block " +
                        extent_text(launch.block);
     if (launch.cluster) text += " cluster " + extent_text(*launch.cluster);
-    if (launch.shared > 0) text += " shared " + std::to_string(launch.shared) + " bytes";
+    if (launch.shared > 0) text += fmt::format(" shared {} bytes", launch.shared);
     if (launch.cooperative) text += " cooperative";
     text += "\n      args";
     for (size_t i = 0; i < launch.args.size(); ++i) {
@@ -161,13 +162,13 @@ class Explainer {
     return text.str();
   }
   std::string operator()(const BoundConv& conv) const {
-    return "conv " + name(conv.out) + " = " + name(conv.x) + " * " + name(conv.w) + " stride " +
-           list_of(conv.stride) + " padding " + list_of(conv.padding) + " dilation " +
-           list_of(conv.dilation) + " groups " + std::to_string(conv.groups) + " in " +
-           std::string(name_of(conv.compute, compute_names));
+    return fmt::format("conv {} = {} * {} stride {} padding {} dilation {} groups {} in {}",
+                       name(conv.out), name(conv.x), name(conv.w), list_of(conv.stride),
+                       list_of(conv.padding), list_of(conv.dilation), conv.groups,
+                       name_of(conv.compute, compute_names));
   }
   std::string operator()(const BoundMemset& memset) const {
-    return "memset " + name(memset.out) + " to bytes " + std::to_string(memset.value);
+    return fmt::format("memset {} to bytes {}", name(memset.out), memset.value);
   }
   std::string operator()(const BoundCopy& copy) const {
     return "copy " + name(copy.out) + " = " + name(copy.from);
@@ -213,12 +214,12 @@ std::string symbols_text(const std::vector<std::string>& symbols) {
 }
 
 std::string kernel_text(const KernelFacts& kernel) {
-  std::string text = std::to_string(kernel.registers) + " registers and " +
-                     std::to_string(kernel.stack_bytes) +
-                     " bytes of local memory (arrays, spilled registers) a thread, " +
-                     std::to_string(kernel.shared_bytes) + " bytes of static shared memory a block";
+  std::string text = fmt::format(
+      "{} registers and {} bytes of local memory (arrays, spilled registers) a thread, {} bytes of "
+      "static shared memory a block",
+      kernel.registers, kernel.stack_bytes, kernel.shared_bytes);
   if (kernel.max_threads == 0) return text;
-  return text + ", at most " + std::to_string(kernel.max_threads) + " threads a block";
+  return fmt::format("{}, at most {} threads a block", text, kernel.max_threads);
 }
 
 bool is_launched(const std::string& kernel, const std::vector<BoundStep>& steps) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/plan/expression.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -153,8 +155,7 @@ class ExpressionParser {
 
   Parsed<Expression> parse() {
     if (text_.size() > expression_bytes) {
-      return tl::unexpected(
-          TextError{0, "longer than " + std::to_string(expression_bytes) + " bytes"});
+      return tl::unexpected(TextError{0, fmt::format("longer than {} bytes", expression_bytes)});
     }
     if (binary(0) && !at_end()) wrong("expected an operator");
     if (error_) return tl::unexpected(std::move(*error_));
@@ -263,9 +264,8 @@ class ExpressionParser {
       skip_blanks();
     } while (take(','));
     if (arguments < 2 || (*op == Op::ceildiv && arguments > 2)) {
-      return wrong_at(offset, function + " takes two arguments" +
-                                  (*op == Op::ceildiv ? "" : " or more") + ", got " +
-                                  std::to_string(arguments));
+      return wrong_at(offset, fmt::format("{} takes two arguments{}, got {}", function,
+                                          (*op == Op::ceildiv ? "" : " or more"), arguments));
     }
     return close();
   }

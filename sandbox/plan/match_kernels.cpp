@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/plan/match_kernels.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <limits>
 #include <set>
@@ -15,7 +17,7 @@ constexpr uint32_t registers_of_a_block = 65536;
 constexpr uint32_t tensor_map_bytes = 128;
 
 std::string bytes_text(uint32_t bytes) {
-  return bytes == 0 ? "4 or 8 bytes" : std::to_string(bytes) + " bytes";
+  return bytes == 0 ? "4 or 8 bytes" : fmt::format("{} bytes", bytes);
 }
 
 bool fits(const BoundArgument& argument, uint32_t parameter) {
@@ -49,11 +51,10 @@ Holds holds_of(const Argument& argument) {
 
 void match_argument(const LaunchText& step, size_t i, uint32_t parameter, PlanErrors& errors) {
   const BoundArgument& argument = step.launch.args[i];
-  const std::string there = ", the parameter " + std::to_string(parameter);
+  const std::string there = fmt::format(", the parameter {}", parameter);
   const auto complain = [&](const std::string& is, Holds holds) {
     errors.at(step.launch.arg_places[i],
-              "argument " + std::to_string(i + 1) + " of \"" + step.launch.kernel + "\" is " + is,
-              holds);
+              fmt::format("argument {} of \"{}\" is {}", i + 1, step.launch.kernel, is), holds);
   };
   if (!fits(argument, parameter)) {
     return complain(bytes_text(argument_bytes(argument)) + there, Holds::always);
@@ -65,8 +66,8 @@ void match_argument(const LaunchText& step, size_t i, uint32_t parameter, PlanEr
 bool match_count(const LaunchStep& step, const KernelFacts& kernel, PlanErrors& errors) {
   const size_t wanted = kernel.parameters.size();
   if (step.args.size() == wanted) return true;
-  errors.at(step.kernel.place, "\"" + step.kernel.name + "\" takes " + std::to_string(wanted) +
-                                   " arguments, got " + std::to_string(step.args.size()));
+  errors.at(step.kernel.place, fmt::format("\"{}\" takes {} arguments, got {}", step.kernel.name,
+                                           wanted, step.args.size()));
   return false;
 }
 
@@ -85,19 +86,18 @@ void match_block(const LaunchText& step, const KernelFacts& kernel, const PlanLi
     errors.at(launch.kernel_place, "\"" + launch.kernel + "\": " + what, holds_for(resting));
   };
   if (kernel.max_threads != 0 && threads > kernel.max_threads) {
-    complain("a block of " + std::to_string(threads) + " threads, its __launch_bounds__ allow " +
-                 std::to_string(kernel.max_threads),
+    complain(fmt::format("a block of {} threads, its __launch_bounds__ allow {}", threads,
+                         kernel.max_threads),
              step.text.block);
   }
   if (uint64_t{threads} * kernel.registers > registers_of_a_block) {
-    complain(std::to_string(threads) + " threads of " + std::to_string(kernel.registers) +
-                 " registers do not fit one block's 65536",
+    complain(fmt::format("{} threads of {} registers do not fit one block's 65536", threads,
+                         kernel.registers),
              step.text.block);
   }
   if (uint64_t{launch.shared} + kernel.shared_bytes > limits.shared_bytes) {
-    complain(std::to_string(launch.shared) + " bytes of dynamic and " +
-                 std::to_string(kernel.shared_bytes) + " of static shared memory, a block has " +
-                 std::to_string(limits.shared_bytes),
+    complain(fmt::format("{} bytes of dynamic and {} of static shared memory, a block has {}",
+                         launch.shared, kernel.shared_bytes, limits.shared_bytes),
              {step.text.shared});
   }
 }

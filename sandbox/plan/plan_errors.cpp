@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/plan/plan_errors.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 #include <tuple>
@@ -44,11 +46,11 @@ std::string PlanErrors::text() const {
   std::string all;
   for (size_t i = 0; i < std::min(sorted.size(), plan_errors_shown); ++i) {
     all += std::string(i == 0 ? "" : "\n") + plan_file + ":";
-    all += std::to_string(sorted[i].place.line) + ":" + std::to_string(sorted[i].place.column);
+    all += fmt::format("{}:{}", sorted[i].place.line, sorted[i].place.column);
     all += ": " + sorted[i].message;
   }
   if (sorted.size() > plan_errors_shown) {
-    all += "\nand " + std::to_string(sorted.size() - plan_errors_shown) + " more";
+    all += fmt::format("\nand {} more", sorted.size() - plan_errors_shown);
   }
   return all;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/plan/plan_reader.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <optional>
@@ -206,8 +208,8 @@ void read_scratch(const toml::table& root, Plan& plan, PlanErrors& errors) {
   if (node == nullptr) return;
   const toml::table* all = node->as_table();
   if (all == nullptr || all->size() > plan_scratch) {
-    errors.at(place_of(*node), "scratch: expected at most " + std::to_string(plan_scratch) +
-                                   " tables [scratch.NAME]");
+    errors.at(place_of(*node),
+              fmt::format("scratch: expected at most {} tables [scratch.NAME]", plan_scratch));
     return;
   }
   for (auto&& [key, inner] : *all) {
@@ -267,7 +269,7 @@ Plan read_root(const toml::table& root, PlanErrors& errors) {
 Result<Plan> read_plan(std::string_view text) {
   PlanErrors errors;
   if (text.size() > plan_bytes) {
-    errors.at({1, 1}, "longer than " + std::to_string(plan_bytes) + " bytes");
+    errors.at({1, 1}, fmt::format("longer than {} bytes", plan_bytes));
   } else if (const auto fault = toml_fault(text)) {
     errors.at({fault->line, 1}, fault->text);
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/plan/plan_table.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -118,9 +120,8 @@ std::string PlanTable::bounded(std::string name, std::string_view key, PlanPlace
     return {};
   }
   if (name.size() <= plan_name_bytes) return name;
-  errors_.at(place, std::string(key) + ": expected a name of at most " +
-                        std::to_string(plan_name_bytes) + " bytes, got " +
-                        std::to_string(name.size()));
+  errors_.at(place, fmt::format("{}: expected a name of at most {} bytes, got {}", key,
+                                plan_name_bytes, name.size()));
   return {};
 }
 
@@ -159,9 +160,8 @@ void PlanTable::each(std::string_view key, ListLength length,
   const toml::array* list = node->as_array();
   if (list == nullptr) return expected(*node, key, "a list");
   if (list->size() < length.least || list->size() > length.most) {
-    errors_.at(place_of(*node), std::string(key) + ": expected " + std::to_string(length.least) +
-                                    " to " + std::to_string(length.most) + " items, got " +
-                                    std::to_string(list->size()));
+    errors_.at(place_of(*node), fmt::format("{}: expected {} to {} items, got {}", key,
+                                            length.least, length.most, list->size()));
     return;
   }
   for (const toml::node& item : *list) visit(item);
@@ -212,9 +212,7 @@ int64_t PlanTable::integer(std::string_view key, std::pair<int64_t, int64_t> ran
   if (node == nullptr) return otherwise;
   const auto value = node->value_exact<int64_t>();
   if (value && *value >= range.first && *value <= range.second) return *value;
-  unfit(
-      *node, key,
-      "a whole number from " + std::to_string(range.first) + " to " + std::to_string(range.second));
+  unfit(*node, key, fmt::format("a whole number from {} to {}", range.first, range.second));
   return otherwise;
 }
 

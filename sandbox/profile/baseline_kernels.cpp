@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/profile/baseline_kernels.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -89,8 +91,8 @@ ProfiledKernel kernel_of(const Json& entry) {
 CallKernels call_of(const Json& reported) {
   const Json& list = reported.at("kernels");
   if (!list.is_array() || list.size() > most_profiled_kernels) {
-    throw std::runtime_error("expected a list of at most " + std::to_string(most_profiled_kernels) +
-                             " kernels");
+    throw std::runtime_error(
+        fmt::format("expected a list of at most {} kernels", most_profiled_kernels));
   }
   CallKernels call{.reason = reported.at("reason"), .uncounted = reported.at("uncounted")};
   std::ranges::transform(list, std::back_inserter(call.kernels), kernel_of);

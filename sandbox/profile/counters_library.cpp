@@ -2,6 +2,8 @@
 // Counters for the sandbox's Python processes: C functions that reference/worker/kernel_counters.py
 // loads. Each returns null, or an error text that is valid until the next call. One session is open
 // at a time, in the context that is current on the calling thread.
+#include <fmt/format.h>
+
 #include <exception>
 #include <optional>
 
@@ -34,9 +36,8 @@ Result<void> end_round(int& more) {
 Result<void> read_into(double* values, size_t kernels) {
   TRY(const auto all, session->read());
   if (all.size() != kernels) {
-    return fail(warpsmith::ErrorCode::parse_failed, "counters of " + std::to_string(all.size()) +
-                                                        " kernels, expected " +
-                                                        std::to_string(kernels));
+    return fail(warpsmith::ErrorCode::parse_failed,
+                fmt::format("counters of {} kernels, expected {}", all.size(), kernels));
   }
   for (const auto& one : all) {
     for (const double value : {one.dram_read_bytes, one.dram_written_bytes, one.flops,

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/profile/profile.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <tuple>
 
 #include "runtime/json_text.hpp"
+#include "runtime/text.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -32,13 +34,6 @@ bool has_any(std::string_view name, std::span<const std::string_view> parts) {
 
 constexpr size_t most_name_columns = 44, reason_bytes = 120;
 constexpr size_t candidate_lines = 5, baseline_lines = 3;
-
-template <class... Args>
-std::string print(const char* format, Args... args) {
-  char text[256];
-  (void)std::snprintf(text, sizeof text, format, args...);
-  return text;
-}
 
 /// Equal kernels of one call.
 struct Group {
@@ -72,22 +67,23 @@ std::string cut(const std::string& text, size_t bytes) {
 /// Omits trailing extents of 1.
 std::string extents_text(const std::array<uint32_t, 3>& extents) {
   std::string text = std::to_string(extents[0]);
-  if (extents[1] > 1 || extents[2] > 1) text += "x" + std::to_string(extents[1]);
-  return extents[2] > 1 ? text + "x" + std::to_string(extents[2]) : text;
+  if (extents[1] > 1 || extents[2] > 1) text += fmt::format("x{}", extents[1]);
+  return extents[2] > 1 ? fmt::format("{}x{}", text, extents[2]) : text;
 }
 
 std::string occupancy_text(const ProfiledKernel& kernel, const DeviceLimits& limits) {
   const auto occupancy = occupancy_of(kernel, limits);
   if (!occupancy) return {};
-  std::string text = print(", occupancy %.0f %%", 100 * occupancy->share);
+  std::string text = ", occupancy " + percent_text(occupancy->share);
   if (occupancy->share < 0.995) text += " by " + std::string(to_string(occupancy->limit));
-  if (kernel.counters) text += print(" (%.0f %% achieved)", 100 * kernel.counters->warps_active);
-  return text + print(", %.2g waves", occupancy->waves);
+  if (kernel.counters)
+    text += fmt::format(" ({} achieved)", percent_text(kernel.counters->warps_active));
+  return text + fmt::format(", {:.2g} waves", occupancy->waves);
 }
 
 /// " (43 %)" of this machine's limit; empty if the limit is unknown.
 std::string share_text(double rate, double limit) {
-  return limit > 0 ? print(" (%.0f %%)", 100 * rate / limit) : std::string();
+  return limit > 0 ? fmt::format(" ({})", percent_text(rate / limit)) : "";
 }
 
 /// Rates over the recorded time, with their shares of this machine's limits.
@@ -95,25 +91,27 @@ std::string counters_text(const ProfiledKernel& kernel, const MachineLimits& mac
   const auto rates = rates_of(kernel);
   if (!rates) return {};
   std::string text =
-      print("; DRAM %.3g MB, %.4g GB/s", rates->dram_bytes / 1e6, rates->gbytes_per_s);
+      fmt::format("; DRAM {:.3g} MB, {:.4g} GB/s", rates->dram_bytes / 1e6, rates->gbytes_per_s);
   text += share_text(rates->gbytes_per_s, machine.memory_gbytes_per_s);
-  text += print("; %.3g TFLOP/s", rates->gflops_per_s / 1e3);
+  text += fmt::format("; {:.3g} TFLOP/s", rates->gflops_per_s / 1e3);
   text += share_text(rates->gflops_per_s, machine.gflops_per_s);
   if (rates->tensor_gflops_per_s > 0) {
-    text += print(" and %.3g on tensor cores", rates->tensor_gflops_per_s / 1e3);
+    text += fmt::format(" and {:.3g} on tensor cores", rates->tensor_gflops_per_s / 1e3);
   }
   return text;
 }
 
 std::string group_line(const Group& group, const Profile& profile) {
   const ProfiledKernel& kernel = *group.first;
-  std::string line = print("  %.2f us  ", group.time_us);
-  if (group.count > 1) line += std::to_string(group.count) + " x ";
+  std::string line = fmt::format("  {:.2f} us  ", group.time_us);
+  if (group.count > 1) line += fmt::format("{} x ", group.count);
   line += cut(kernel.name, most_name_columns);
-  if (kernel.bytes) return line + print(" %.3g MB\n", static_cast<double>(*kernel.bytes) / 1e6);
+  if (kernel.bytes) {
+    return line + fmt::format(" {:.3g} MB\n", static_cast<double>(*kernel.bytes) / 1e6);
+  }
   line += " grid " + extents_text(kernel.grid) + " block " + extents_text(kernel.block);
-  line += print(": %u registers, %u B shared", kernel.registers, kernel.shared_bytes);
-  if (kernel.local_bytes.value_or(0) > 0) line += print(", %u B local", *kernel.local_bytes);
+  line += fmt::format(": {} registers, {} B shared", kernel.registers, kernel.shared_bytes);
+  if (kernel.local_bytes.value_or(0) > 0) line += fmt::format(", {} B local", *kernel.local_bytes);
   return line + occupancy_text(kernel, profile.limits) + counters_text(kernel, profile.machine) +
          '\n';
 }
@@ -123,7 +121,7 @@ std::string kernels_text(const char* name, const CallKernels& call, const Profil
   if (call.kernels.empty()) return std::string(name) + ": " + cut(call.reason, reason_bytes) + '\n';
   const std::vector<Group> groups = groups_of(call);
   std::string text =
-      print("%s: %zu launches, %.2f us\n", name, call.kernels.size(), total_us(call));
+      fmt::format("{}: {} launches, {:.2f} us\n", name, call.kernels.size(), total_us(call));
   for (const Group& group : groups) {
     if (most-- == 0) break;
     text += group_line(group, profile);
@@ -137,12 +135,12 @@ std::string call_text(const Profile& profile) {
   if (!profile.timed.candidate_ms || profile.call_bytes <= 0) return {};
   const double ms = *profile.timed.candidate_ms;
   const double gbytes_per_s = profile.call_bytes / ms / 1e6;
-  std::string text = print("whole call: at least %.4g MB in %.4f ms is %.4g GB/s",
-                           profile.call_bytes / 1e6, ms, gbytes_per_s);
+  std::string text = fmt::format("whole call: at least {:.4g} MB in {:.4f} ms is {:.4g} GB/s",
+                                 profile.call_bytes / 1e6, ms, gbytes_per_s);
   if (profile.machine.memory_gbytes_per_s > 0) {
-    text += print(", %.0f %% of this GPU's measured %.0f",
-                  100 * gbytes_per_s / profile.machine.memory_gbytes_per_s,
-                  profile.machine.memory_gbytes_per_s);
+    text += fmt::format(", {} of this GPU's measured {:.0f}",
+                        percent_text(gbytes_per_s / profile.machine.memory_gbytes_per_s),
+                        profile.machine.memory_gbytes_per_s);
   }
   return text + " (bytes of inputs, parameters and outputs)\n";
 }
@@ -316,8 +314,8 @@ std::string profile_text(const Profile& profile) {
   text += kernels_text("eager", profile.eager, profile, baseline_lines);
   text += kernels_text("torch.compile", profile.compiled, profile, baseline_lines);
   if (const auto share = own_share(profile); share) {
-    text += print("%.0f %% of the candidate's device time in its own kernels, by their names\n",
-                  100 * *share);
+    text += percent_text(share) +
+            " of the candidate's device time in its own kernels, by their names\n";
   }
   text += call_text(profile);
   return cut(text, profile_text_bytes);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/profile/profiled_kernel.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cassert>
 #include <numeric>
@@ -80,8 +82,7 @@ void add_counters(CallKernels& call, const Result<std::vector<cuda::KernelCounte
   if (!counted) {
     call.uncounted = counted.error().message;
   } else if (counted->size() != launched) {
-    call.uncounted = "counters of " + std::to_string(counted->size()) + " kernels, expected " +
-                     std::to_string(launched);
+    call.uncounted = fmt::format("counters of {} kernels, expected {}", counted->size(), launched);
   } else {
     auto next = counted->begin();
     for (ProfiledKernel& one : call.kernels) {
@@ -95,8 +96,8 @@ Result<std::vector<ProfiledKernel>> fold_calls(const std::vector<KernelRecord>& 
   assert(calls >= 2 && "the first call does not count");
   const size_t each = records.size() / calls;
   if (each * calls != records.size()) {
-    return fail(ErrorCode::parse_failed, std::to_string(records.size()) + " records of " +
-                                             std::to_string(calls) + " equal calls");
+    return fail(ErrorCode::parse_failed,
+                fmt::format("{} records of {} equal calls", records.size(), calls));
   }
   std::vector<ProfiledKernel> kernels;
   for (size_t i = 0; i < each && i < most_profiled_kernels; ++i) {

@@ -2,6 +2,8 @@
 // The sandbox program's requests, lines of progress, and answers.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -72,7 +74,7 @@ struct JobRequest {
   Result<void> validate() const {
     if (static_cast<uint8_t>(action) < job_actions) return {};
     return fail(ErrorCode::parse_failed,
-                "job request: unknown action " + std::to_string(static_cast<int>(action)));
+                fmt::format("job request: unknown action {}", static_cast<int>(action)));
   }
 };
 
@@ -92,7 +94,7 @@ struct JobReport {
   Result<void> validate() const {
     if (static_cast<uint8_t>(state) < job_states) return {};
     return fail(ErrorCode::parse_failed,
-                "job report: unknown state " + std::to_string(static_cast<int>(state)));
+                fmt::format("job report: unknown state {}", static_cast<int>(state)));
   }
 };
 

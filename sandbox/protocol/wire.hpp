@@ -2,6 +2,8 @@
 // The frames between client and service: a request, lines of progress, an answer.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cereal/cereal.hpp>  // chrono.hpp needs it and does not include it
 #include <cereal/types/chrono.hpp>
 #include <cstdint>
@@ -31,12 +33,12 @@ struct WireRequest {
   WARPSMITH_RECORD(version, kind, number, left_ms, body)
   Result<void> validate() const {
     if (version != wire_version) {
-      return fail(ErrorCode::parse_failed, "sandbox request: version " + std::to_string(version) +
-                                               ", expected " + std::to_string(wire_version));
+      return fail(ErrorCode::parse_failed,
+                  fmt::format("sandbox request: version {}, expected {}", version, wire_version));
     }
     if (static_cast<uint8_t>(kind) >= request_kinds) {
       return fail(ErrorCode::parse_failed,
-                  "sandbox request: unknown kind " + std::to_string(static_cast<int>(kind)));
+                  fmt::format("sandbox request: unknown kind {}", static_cast<int>(kind)));
     }
     constexpr uint64_t day_ms = 86'400'000;
     if (left_ms > day_ms) return fail(ErrorCode::parse_failed, "sandbox request: deadline too far");
@@ -55,7 +57,7 @@ struct WireAnswer {
   Result<void> validate() const {
     if (code > ErrorCode::infrastructure) {
       return fail(ErrorCode::parse_failed,
-                  "sandbox answer: unknown error code " + std::to_string(static_cast<int>(code)));
+                  fmt::format("sandbox answer: unknown error code {}", static_cast<int>(code)));
     }
     return {};
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/reference/description.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
@@ -68,7 +70,7 @@ TaskDescription tensors_in(const Json& json) {
                         number(entry, "high")});
   }
   check(!d.values.empty() && d.values.size() <= max_tensors,
-        "signature: 1 to " + std::to_string(max_tensors) + " tensors expected");
+        fmt::format("signature: 1 to {} tensors expected", max_tensors));
   check(last_role == static_cast<int>(TensorRole::output), "signature: no output");
   name_extents(d.signature);
   return d;
@@ -80,7 +82,7 @@ std::vector<ConstantSpec> constants_in(const Json& json) {
     constants.push_back(
         {entry.at("name").get<std::string>(), entry.at("value").get<std::string>()});
   }
-  check(constants.size() <= max_tensors, "more than " + std::to_string(max_tensors) + " constants");
+  check(constants.size() <= max_tensors, fmt::format("more than {} constants", max_tensors));
   return constants;
 }
 
@@ -119,7 +121,7 @@ void name_extents(TaskSignature& signature) {
       const auto index = static_cast<size_t>(found - signature.dims.begin());
       if (found == signature.dims.end()) {
         signature.dims.push_back(extent);
-        signature.dim_names.push_back('d' + std::to_string(index));
+        signature.dim_names.push_back(fmt::format("d{}", index));
       }
       spec.symbols.push_back(signature.dim_names[index]);
     }

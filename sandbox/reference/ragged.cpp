@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/reference/ragged.hpp"
 
+#include <fmt/format.h>
+
 #include <string_view>
 
 #include "runtime/bytes.hpp"
@@ -76,8 +78,7 @@ Task shown_task(const Task& task) {
 
 std::string ragged_complaint(const TaskSignature& shown, const TaskSignature& ragged) {
   if (shown.tensors.size() != ragged.tensors.size()) {
-    return std::to_string(ragged.tensors.size()) + " tensors, by get_inputs " +
-           std::to_string(shown.tensors.size());
+    return fmt::format("{} tensors, by get_inputs {}", ragged.tensors.size(), shown.tensors.size());
   }
   for (size_t i = 0; i < shown.tensors.size(); ++i) {
     std::string why = complaint(shown.tensors[i], ragged.tensors[i]);

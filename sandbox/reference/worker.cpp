@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/reference/worker.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -97,7 +99,7 @@ std::string digest_of_sources(const std::string& folder) {
 }
 
 std::string too_long(std::chrono::milliseconds patience) {
-  return "it was not ready within " + std::to_string((patience.count() + 500) / 1000) + " s";
+  return fmt::format("it was not ready within {} s", (patience.count() + 500) / 1000);
 }
 
 /// Records that a baseline could not be made ready; false if the worker must be replaced.
@@ -216,9 +218,9 @@ Failure ReferenceWorker::explain(Error error, Patience patience) {
   if (exit.out_of_memory) {
     error.message += "out of memory";
   } else if (exit.signal != 0) {
-    error.message += "signal " + std::to_string(exit.signal);
+    error.message += fmt::format("signal {}", exit.signal);
   } else {
-    error.message += "exit code " + std::to_string(exit.exit_code);
+    error.message += fmt::format("exit code {}", exit.exit_code);
   }
   if (const std::string last = tail_of(exit.err); !last.empty()) error.message += ": " + last;
   return error;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/service/client.hpp"
 
+#include <fmt/format.h>
 #include <sys/socket.h>
 
 #include <csignal>
@@ -118,8 +119,8 @@ struct Client::State {
     TRY(auto frame, socket.receive(deadline));
     auto answer = codec::unpack<WireAnswer>(frame);
     if (answer && answer->number != number) {
-      return fail(ErrorCode::parse_failed, "answer " + std::to_string(answer->number) +
-                                               " to request " + std::to_string(number));
+      return fail(ErrorCode::parse_failed,
+                  fmt::format("answer {} to request {}", answer->number, number));
     }
     return answer;
   }

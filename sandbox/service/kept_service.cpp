@@ -2,6 +2,7 @@
 #include "sandbox/service/kept_service.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <array>
@@ -37,7 +38,7 @@ std::string relevant_environment() {
 std::string identity_of(const fs::path& program) {
   std::error_code error;
   const auto written = fs::last_write_time(program, error).time_since_epoch().count();
-  return program.string() + ' ' + std::to_string(written);
+  return fmt::format("{} {}", program.string(), written);
 }
 
 Result<void> start_kept_service(const SandboxOptions& options, const fs::path& socket,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/service/server.hpp"
 
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -174,9 +175,9 @@ struct Server::State {
       if (auto in_force = probe_cgroups(); !in_force) return failed(in_force.error());
     }
     if (options_.core && !pin_.emplace(*options_.core).in_force()) {
-      return failed(
-          {ErrorCode::unsupported, "core " + std::to_string(*options_.core) +
-                                       " is not available to this process (sandbox.first_core)"});
+      return failed({ErrorCode::unsupported,
+                     fmt::format("core {} is not available to this process (sandbox.first_core)",
+                                 *options_.core)});
     }
     auto backend = make_backend_(options_);
     if (!backend) return failed(backend.error());

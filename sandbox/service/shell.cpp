@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/service/shell.hpp"
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -218,7 +219,7 @@ Result<JobReport> JobTable::start(const JobRequest& request) {
     return JobReport{JobState::refused, {}};
   }
   if (jobs_.contains(key)) {
-    return fail(ErrorCode::already_exists, "job " + std::to_string(request.id) + " exists");
+    return fail(ErrorCode::already_exists, fmt::format("job {} exists", request.id));
   }
   TRY(auto jail, start_command(request.shell, cgroup_required_, ShellState::read));
   const Deadline end = Deadline::after(milliseconds{request.shell.timeout_ms});

@@ -2,6 +2,7 @@
 #include "sandbox/timing/call_meter.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -82,7 +83,7 @@ std::optional<CoreReading> parse_schedstat(std::string_view text) {
 }
 
 CoreTime CoreTime::of(pid_t pid) {
-  return CoreTime{open_account("/proc/" + std::to_string(pid) + "/schedstat")};
+  return CoreTime{open_account(fmt::format("/proc/{}/schedstat", pid))};
 }
 
 CoreTime CoreTime::of_this_thread() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/timing/machine.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -130,8 +131,7 @@ MachineLimits measured_limits(const Machine& machine) {
 }  // namespace
 
 std::string Machine::key() const {
-  return sha256_hex(name + '/' + std::to_string(cores) + '/' + std::to_string(cache_mbytes))
-      .substr(0, 16);
+  return sha256_hex(fmt::format("{}/{}/{}", name, cores, cache_mbytes)).substr(0, 16);
 }
 
 Machine known_machine(const std::string& cache_folder) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/workspace/file_text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -41,13 +43,12 @@ Result<size_t> check(std::string_view text, const TextEdit& edit, size_t max_byt
   const size_t count = occurrences(text, edit.old_string);
   if (count == 0) return refuse("old_string was not found");
   if (count > 1 && !edit.replace_all) {
-    return refuse("old_string occurs " + std::to_string(count) +
-                  " times; give more context or set replace_all");
+    return refuse(
+        fmt::format("old_string occurs {} times; give more context or set replace_all", count));
   }
   const size_t size = text.size() - count * edit.old_string.size() + count * edit.new_string.size();
   if (size > max_bytes) {
-    return refuse("the file would have " + std::to_string(size) + " bytes, allowed are " +
-                  std::to_string(max_bytes));
+    return refuse(fmt::format("the file would have {} bytes, allowed are {}", size, max_bytes));
   }
   return count;
 }
@@ -114,7 +115,7 @@ Result<EditedText> apply_edits(std::string text, std::span<const TextEdit> edits
     const auto count = check(result.text, edits[i], max_bytes);
     if (!count) {
       if (edits.size() == 1) return tl::unexpected(count.error());
-      return fail("edit " + std::to_string(i + 1), count.error());
+      return fail(fmt::format("edit {}", i + 1), count.error());
     }
     result.text = replaced(result.text, edits[i]);
     result.replacements += *count;
@@ -125,12 +126,12 @@ Result<EditedText> apply_edits(std::string text, std::span<const TextEdit> edits
 Result<std::vector<TextEdit>> parse_edits(std::string_view json) {
   const Json list = Json::parse(json, nullptr, /*allow_exceptions=*/false);
   if (!list.is_array() || list.empty() || list.size() > max_edits) {
-    return refuse("edits must be a JSON array of 1 to " + std::to_string(max_edits) + " edits");
+    return refuse(fmt::format("edits must be a JSON array of 1 to {} edits", max_edits));
   }
   std::vector<TextEdit> edits;
   for (const Json& item : list) {
     auto edit = edit_of(item);
-    if (!edit) return fail("edit " + std::to_string(edits.size() + 1), edit.error());
+    if (!edit) return fail(fmt::format("edit {}", edits.size() + 1), edit.error());
     edits.push_back(std::move(*edit));
   }
   return edits;

@@ -2,6 +2,7 @@
 #include "sandbox/workspace/file_tools.hpp"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
+#include <fmt/format.h>
 #include <pcre2.h>
 
 #include <algorithm>
@@ -33,9 +34,8 @@ Result<size_t> number_argument(const ParsedCall& call, const std::string& key, s
 Result<std::string> some_lines(std::string_view text, size_t first, size_t count) {
   const size_t total = line_count(text);
   if (first > total) {
-    return fail(
-        ErrorCode::invalid_argument,
-        "offset " + std::to_string(first) + " is past the last line, " + std::to_string(total));
+    return fail(ErrorCode::invalid_argument,
+                fmt::format("offset {} is past the last line, {}", first, total));
   }
   for (size_t skipped = 1; skipped < first; ++skipped) text.remove_prefix(text.find('\n') + 1);
   size_t end = 0;
@@ -59,7 +59,7 @@ Result<void> check_room(const Workspace& workspace, const std::string& path, Fil
   TRY(const auto files, workspace.files().walk("", {}));
   if (files.size() < limits.files) return {};
   return fail(ErrorCode::capacity,
-              "the workspace holds " + std::to_string(files.size()) + " files already");
+              fmt::format("the workspace holds {} files already", files.size()));
 }
 
 Result<std::string> edit_file(const Workspace& workspace, const ParsedCall& call,
@@ -69,8 +69,8 @@ Result<std::string> edit_file(const Workspace& workspace, const ParsedCall& call
   const auto edited = apply_edits(std::move(text), edits, limits.file_bytes);
   if (!edited) return fail(path, edited.error());
   TRY_VOID(workspace.files().write(path, edited->text));
-  return "edited " + path + " (" + std::to_string(edited->replacements) + " replacement" +
-         (edited->replacements == 1 ? ")" : "s)");
+  return fmt::format("edited {} ({} replacement{}", path, edited->replacements,
+                     (edited->replacements == 1 ? ")" : "s)"));
 }
 
 constexpr uint32_t match_steps = 200'000;
@@ -106,7 +106,7 @@ class Pattern {
         pcre2_get_error_message(code, reinterpret_cast<PCRE2_UCHAR*>(reason.data()), reason.size());
     reason.resize(length < 0 ? 0 : static_cast<size_t>(length));
     return fail(ErrorCode::invalid_argument,
-                "the pattern is wrong at byte " + std::to_string(at) + ": " + reason);
+                fmt::format("the pattern is wrong at byte {}: {}", at, reason));
   }
 
   /// An error if a limit is exceeded.
@@ -142,7 +142,7 @@ class Matches {
   std::string text() const {
     if (count_ == 0) return "no matches";
     std::string text = text_;
-    if (count_ > limit_) text += "[… " + std::to_string(count_ - limit_) + " more …]\n";
+    if (count_ > limit_) text += fmt::format("[… {} more …]\n", count_ - limit_);
     text.pop_back();
     return text;
   }
@@ -164,16 +164,17 @@ struct Search {
 Result<void> search_text(Search& search, const std::string& path, std::string_view text) {
   for (size_t number = 1; !text.empty(); ++number) {
     if (search.deadline.passed()) {
-      return fail(ErrorCode::invalid_argument,
-                  "the search took too long, at " + path + ":" + std::to_string(number) +
-                      "; make the pattern simpler or name a smaller path");
+      return fail(
+          ErrorCode::invalid_argument,
+          fmt::format(
+              "the search took too long, at {}:{}; make the pattern simpler or name a smaller path",
+              path, number));
     }
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
     TRY(const auto found, search.pattern.found_in(line));
     if (!found) continue;
-    search.matches.add(path + ":" + std::to_string(number) + ": " +
-                       std::string(line.substr(0, max_line_bytes)));
+    search.matches.add(fmt::format("{}:{}: {}", path, number, line.substr(0, max_line_bytes)));
   }
   return {};
 }
@@ -204,14 +205,13 @@ Result<std::string> write_tool(const Workspace& workspace, const ParsedCall& cal
   TRY(const auto path, writable_path(workspace, call));
   const std::string& content = call.arguments.at("content");
   if (content.size() > limits.file_bytes) {
-    return fail(ErrorCode::capacity, path + ": " + std::to_string(content.size()) +
-                                         " bytes, allowed are " +
-                                         std::to_string(limits.file_bytes));
+    return fail(ErrorCode::capacity, fmt::format("{}: {} bytes, allowed are {}", path,
+                                                 content.size(), limits.file_bytes));
   }
   TRY_VOID(check_room(workspace, path, limits));
   TRY_VOID(workspace.files().write(path, content));
   const size_t lines = line_count(content);
-  return "wrote " + path + " (" + std::to_string(lines) + (lines == 1 ? " line)" : " lines)");
+  return fmt::format("wrote {} ({}{}", path, lines, (lines == 1 ? " line)" : " lines)"));
 }
 
 Result<std::string> edit_tool(const Workspace& workspace, const ParsedCall& call,

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -84,8 +85,7 @@ Result<std::string> read_all(int fd, size_t max_bytes, const std::string& path) 
     content.append(block.data(), static_cast<size_t>(n));
     // Check while reading: the size may have changed since fstat.
     if (content.size() > max_bytes) {
-      return fail(ErrorCode::capacity,
-                  path + ": larger than " + std::to_string(max_bytes) + " bytes");
+      return fail(ErrorCode::capacity, fmt::format("{}: larger than {} bytes", path, max_bytes));
     }
   }
 }
@@ -122,7 +122,7 @@ class Walk {
   Result<void> visit(int at, const std::string& name, const std::string& prefix, size_t depth) {
     if (++seen_ > limits_.entries) {
       return fail(ErrorCode::capacity,
-                  "more than " + std::to_string(limits_.entries) + " files and folders");
+                  fmt::format("more than {} files and folders", limits_.entries));
     }
     struct stat status{};
     if (::fstatat(at, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)

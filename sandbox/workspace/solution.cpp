@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/workspace/solution.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -14,16 +16,16 @@ namespace {
 tl::unexpected<Error> too_large(const std::vector<FileEntry>& entries,
                                 const SolutionLimits& limits) {
   const auto numbers = [](size_t files, uint64_t bytes) {
-    return std::to_string(files) + (files == 1 ? " file" : " files") + " and " +
-           std::to_string(bytes) + " bytes";
+    return fmt::format("{}{} and {} bytes", files, (files == 1 ? " file" : " files"), bytes);
   };
   uint64_t bytes = 0;
   for (const FileEntry& entry : entries) bytes += entry.bytes;
   const FileEntry& largest = *std::ranges::max_element(entries, {}, &FileEntry::bytes);
-  return fail(ErrorCode::capacity, "the solution holds too much: allowed are " +
-                                       numbers(limits.files, limits.bytes) + ", got " +
-                                       numbers(entries.size(), bytes) + ", the largest " +
-                                       largest.path + " of " + std::to_string(largest.bytes));
+  return fail(
+      ErrorCode::capacity,
+      fmt::format("the solution holds too much: allowed are {}, got {}, the largest {} of {}",
+                  numbers(limits.files, limits.bytes), numbers(entries.size(), bytes), largest.path,
+                  largest.bytes));
 }
 
 /// Requires `folder` to be "" or to end with a slash.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/workspace/tool_box.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 
@@ -12,7 +14,7 @@ namespace warpsmith::sandbox {
 namespace {
 
 std::string named(uint32_t id) {
-  return "job " + std::to_string(id);
+  return fmt::format("job {}", id);
 }
 
 Result<uint32_t> id_of(const ParsedCall& call) {
@@ -127,9 +129,9 @@ Result<std::string> JobTools::start(const std::string& command, ToolServices& se
   TRY(const auto report, of_machine(services.job(request)));
   if (report.state == JobState::refused) {
     return fail(ErrorCode::invalid_argument,
-                "there are " + std::to_string(limits_.most_jobs) +
-                    " jobs already that run or have output to read; read one with bash_output or "
-                    "end one with kill_bash");
+                fmt::format("there are {} jobs already that run or have output to read; read one "
+                            "with bash_output or end one with kill_bash",
+                            limits_.most_jobs));
   }
   jobs_[id] = Known::running;
   return "started " + named(id) + "; bash_output shows what it writes";
@@ -259,8 +261,7 @@ std::string ToolBox::todo(const ParsedCall& call) {
   const auto items = call.arguments.find("items");
   if (items != call.arguments.end()) todo_ = items->second.substr(0, max_todo_bytes);
   if (todo_.empty()) return "the list is empty";
-  return items == call.arguments.end() ? todo_
-                                       : "noted " + std::to_string(line_count(todo_)) + " items";
+  return items == call.arguments.end() ? todo_ : fmt::format("noted {} items", line_count(todo_));
 }
 
 /// Jobs of this trajectory rest while its submission is measured.

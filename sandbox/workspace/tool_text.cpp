@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/workspace/tool_text.hpp"
 
+#include <fmt/format.h>
+
 namespace warpsmith::sandbox {
 namespace {
 
@@ -34,7 +36,7 @@ std::string truncate_result(std::string_view text, size_t max_bytes) {
   const size_t tail = tail_start(text, text.size() - max_bytes / 2);
   std::string out{text.substr(0, head)};
   if (!out.empty() && out.back() != '\n') out += '\n';
-  out += "[… " + std::to_string(tail - head) + " bytes left out …]\n";
+  out += fmt::format("[… {} bytes left out …]\n", tail - head);
   return out.append(text.substr(tail));
 }
 
@@ -52,9 +54,9 @@ std::string shell_text(const ShellResult& result) {
   } else if (result.out_of_memory) {
     add_line(text, "[out of memory]");
   } else if (result.signal != 0) {
-    add_line(text, "[ended by signal " + std::to_string(result.signal) + "]");
+    add_line(text, fmt::format("[ended by signal {}]", result.signal));
   } else if (result.exit_code != 0) {
-    add_line(text, "[exit code " + std::to_string(result.exit_code) + "]");
+    add_line(text, fmt::format("[exit code {}]", result.exit_code));
   }
   return text.empty() ? "(no output)" : text;
 }

@@ -172,9 +172,9 @@ TEST(CommandLineTest, ADryRunShowsTheTreeWithoutAGpu) {
   for (const std::string contract : {"device", "host"}) {
     const std::string config = "configs/h200-" + contract + ".toml";
     const Answer answer = run({"train", config.c_str(), "--dry-run"});
-    const std::string slots = contract == "device" ? "x5   contract device" : "x3   contract host";
+    const std::string slots = contract == "device" ? "x5  contract device" : "x3  contract host";
     EXPECT_THAT(answer.out, HasSubstr("sandbox        " + slots + ", on GPU 0, shared in turns"));
-    EXPECT_THAT(answer.out, HasSubstr("synthesis      x1   24 tasks"));
+    EXPECT_THAT(answer.out, HasSubstr("synthesis      x1  24 tasks"));
     const bool has_driver = cuda::Driver::load().has_value();
     EXPECT_TRUE(has_driver || answer.code == ExitCode::bad_input) << answer.err;
   }

@@ -197,7 +197,8 @@ def check():
     found |= judged("deadline", "--timeout", "2", "--task", slow, right, keep=("--keep", "0"))
     explained = run("check", "--json", "--explain", EXAMPLES / "rms_norm_linear")
     if explained.returncode == 0:  # CUDA's compiler is installed
-        return found | document("explained", json.loads(explained.stdout))
+        # No jail starts for a kernel whose cubin is in the cache.
+        return found | document("explained", json.loads(explained.stdout), closed=("jail",))
     return found | {f"explained: {LEFT_OUT}"}
 
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/generate/cuda/cuda_engine.hpp"
 
+#include <fmt/format.h>
+
 #include <deque>
 #include <map>
 #include <stdexcept>
@@ -77,9 +79,8 @@ Result<void> check_device(const driver::Context& context, int gpu) {
   const int major = context.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
   if (major >= oldest_major) return {};
   return fail(ErrorCode::unsupported,
-              "GPU " + std::to_string(gpu) + ": expected compute capability 8.0 or newer, got " +
-                  std::to_string(major) + "." +
-                  std::to_string(context.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)));
+              fmt::format("GPU {}: expected compute capability 8.0 or newer, got {}.{}", gpu, major,
+                          context.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)));
 }
 
 Result<std::unique_ptr<CudaBackend>> CudaBackend::make(const ModelConfig& model,
@@ -91,7 +92,7 @@ Result<std::unique_ptr<CudaBackend>> CudaBackend::make(const ModelConfig& model,
     const MemoryPlan plan = plan_memory(model, config, options.precision);
     const auto free = static_cast<int64_t>(context.memory().free);
     if (auto ok = check_memory(plan, config, free); !ok) {
-      return fail("GPU " + std::to_string(options.gpu), ok.error());
+      return fail(fmt::format("GPU {}", options.gpu), ok.error());
     }
     std::unique_ptr<CudaBackend> backend(
         new CudaBackend(std::move(context), model, config, options));
@@ -224,14 +225,14 @@ namespace driver = warpsmith::cuda;
 Result<void> check_shape(const ModelConfig& model) {
   constexpr int64_t widest_head = 256;
   const auto refuse = [](const char* name, const std::string& expected, int64_t got) {
-    return fail(ErrorCode::unsupported, std::string("engine on a GPU: ") + name + ": expected " +
-                                            expected + ", got " + std::to_string(got));
+    return fail(ErrorCode::unsupported,
+                fmt::format("engine on a GPU: {}: expected {}, got {}", name, expected, got));
   };
   if (model.head_dim > widest_head) {
-    return refuse("head_dim", "at most " + std::to_string(widest_head), model.head_dim);
+    return refuse("head_dim", fmt::format("at most {}", widest_head), model.head_dim);
   }
   if (model.hidden > cuda::widest_row || model.hidden % 4 != 0) {
-    return refuse("hidden_size", "a multiple of 4, at most " + std::to_string(cuda::widest_row),
+    return refuse("hidden_size", fmt::format("a multiple of 4, at most {}", cuda::widest_row),
                   model.hidden);
   }
   if (model.ffn % 4 != 0) return refuse("intermediate_size", "a multiple of 4", model.ffn);

@@ -3,6 +3,7 @@
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <string>
@@ -27,7 +28,7 @@ bool take(const warpsmith::cuda::DynamicLibrary& library, const char* name, Func
 }
 
 std::string library_name() {
-  return "libcublas.so." + std::to_string(CUBLAS_VER_MAJOR);
+  return fmt::format("libcublas.so.{}", CUBLAS_VER_MAJOR);
 }
 
 namespace driver = warpsmith::cuda;
@@ -68,7 +69,7 @@ Result<const Blas::Calls*> Blas::load() {
                           take(*library, "cublasGemmEx", calls.multiply);
     if (complete) return calls;
     return fail(ErrorCode::unsupported,
-                library_name() + " lacks a call of version " + std::to_string(CUBLAS_VER_MAJOR));
+                fmt::format("{} lacks a call of version {}", library_name(), CUBLAS_VER_MAJOR));
   }();
   if (!loaded) return tl::unexpected(loaded.error());
   return &*loaded;
@@ -85,7 +86,7 @@ Result<Blas> Blas::make(Precision precision, cudaStream_t stream, void* workspac
   TRY(const auto calls, load());
   cublasHandle_t handle = nullptr;
   if (const cublasStatus_t code = calls->create(&handle); code != CUBLAS_STATUS_SUCCESS) {
-    return fail(ErrorCode::infrastructure, "cublasCreate: status " + std::to_string(code));
+    return fail(ErrorCode::infrastructure, fmt::format("cublasCreate: status {}", code));
   }
   Blas blas(*calls, handle, precision);
   const bool ready =
@@ -110,8 +111,7 @@ void Blas::multiply(const Product& p) const {
       p.x, element, inputs, &beta, p.y, result, outputs, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
   if (code == CUBLAS_STATUS_SUCCESS) return;
   throw warpsmith::cuda::DeviceError(
-      "cublasGemmEx (" + std::to_string(p.rows) + ", " + std::to_string(p.inputs) + ") x (" +
-          std::to_string(p.outputs) + "): status " + std::to_string(code),
+      fmt::format("cublasGemmEx ({}, {}) x ({}): status {}", p.rows, p.inputs, p.outputs, code),
       static_cast<int>(code));
 }
 

@@ -3,6 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 #include <cuda_runtime.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
@@ -106,7 +107,7 @@ DeviceWeights::DeviceWeights(const driver::Api& api, const ModelConfig& config, 
       pinned_(api, staging_bytes) {
   for (int64_t i = 0; i < config.layers; ++i) {
     DeviceLayer& layer = layers_.emplace_back();
-    const std::string prefix = "layers." + std::to_string(i) + ".";
+    const std::string prefix = fmt::format("layers.{}.", i);
     for (const Field& field : fields) layer.*field.address = address_of(prefix + field.name);
   }
 }
@@ -127,12 +128,12 @@ void DeviceWeights::check_shapes(const ModelWeights& weights) const {
     const auto found = targets_.find(name);
     const int64_t expected = found == targets_.end() ? 0 : found->second.count;
     if (tensor.numel() == expected) continue;
-    throw std::invalid_argument("weights: " + name + ": expected " + std::to_string(expected) +
-                                " numbers, got " + std::to_string(tensor.numel()));
+    throw std::invalid_argument(
+        fmt::format("weights: {}: expected {} numbers, got {}", name, expected, tensor.numel()));
   }
   if (parameters.size() == targets_.size()) return;
-  throw std::invalid_argument("weights: expected " + std::to_string(targets_.size()) +
-                              " parameters, got " + std::to_string(parameters.size()));
+  throw std::invalid_argument(
+      fmt::format("weights: expected {} parameters, got {}", targets_.size(), parameters.size()));
 }
 
 void DeviceWeights::adopt(const ModelWeights& weights, StreamHandle stream) {
@@ -192,9 +193,9 @@ void DeviceWeights::check_finite(StreamHandle stream) {
   driver::check(api_, api_.cuMemcpyDtoH(bad.data(), bad_.address(), bad_.bytes()), "cuMemcpyDtoH");
   for (const auto& [name, target] : targets_) {
     if (bad[target.index] == 0) continue;
-    throw std::runtime_error("weights: " + name + ": " + std::to_string(bad[target.index]) +
-                             " of " + std::to_string(target.count) +
-                             " numbers are not finite; expected none");
+    throw std::runtime_error(
+        fmt::format("weights: {}: {} of {} numbers are not finite; expected none", name,
+                    bad[target.index], target.count));
   }
 }
 

@@ -1,22 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/generate/cuda/memory_plan.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <cstdio>
 
 #include "policy/generate/cuda/batch_rows.hpp"
+#include "runtime/text.hpp"
 
 namespace warpsmith::policy::cuda {
 namespace {
 
 /// Left to the driver: modules, graphs, and what its allocator rounds up.
 constexpr int64_t reserve_bytes = int64_t{768} << 20;
-
-std::string gib(int64_t bytes) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2f GiB", static_cast<double>(bytes) / (1 << 30));
-  return text;
-}
 
 /// The largest cache that fits, in tokens; rounded down to blocks.
 int64_t fitting_tokens(const MemoryPlan& plan, int64_t free) {
@@ -49,23 +45,22 @@ MemoryPlan plan_memory(const ModelConfig& m, const EngineConfig& config, Precisi
 
 Result<void> check_memory(const MemoryPlan& plan, const EngineConfig& config, int64_t free) {
   if (plan.total() + reserve_bytes <= free) return {};
-  const std::string parts =
-      "the engine needs " + gib(plan.total() + reserve_bytes) + " of GPU memory (weights " +
-      gib(plan.weights) + ", cache " + gib(plan.cache) + ", activations and logits " +
-      gib(plan.activations) + ", workspaces " + gib(plan.workspaces) + ", driver " +
-      gib(reserve_bytes) + "), but " + gib(std::max<int64_t>(free, 0)) + " are free: ";
+  const std::string parts = fmt::format(
+      "the engine needs {} of GPU memory (weights {}, cache {}, activations and logits "
+      "{}, workspaces {}, driver {}), but {} are free: ",
+      size_text(plan.total() + reserve_bytes), size_text(plan.weights), size_text(plan.cache),
+      size_text(plan.activations), size_text(plan.workspaces), size_text(reserve_bytes),
+      size_text(std::max<int64_t>(free, 0)));
   const int64_t tokens = fitting_tokens(plan, free);
   if (tokens >= config.max_session_tokens) {
-    return fail(ErrorCode::capacity, parts + "lower cache_tokens from " +
-                                         std::to_string(config.cache_tokens) + " to at most " +
-                                         std::to_string(tokens));
+    return fail(ErrorCode::capacity, fmt::format("{}lower cache_tokens from {} to at most {}",
+                                                 parts, config.cache_tokens, tokens));
   }
   const std::string remedy =
       plan.weights + reserve_bytes > free
           ? "the weights alone do not fit; use a smaller model or another GPU"
-          : "lower the tokens of a session (" + std::to_string(config.max_session_tokens) +
-                "), step_rows (" + std::to_string(config.step_rows) + ") or max_batch (" +
-                std::to_string(config.max_batch) + ")";
+          : fmt::format("lower the tokens of a session ({}), step_rows ({}) or max_batch ({})",
+                        config.max_session_tokens, config.step_rows, config.max_batch);
   return fail(ErrorCode::capacity, parts + remedy);
 }
 

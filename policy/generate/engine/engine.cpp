@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/generate/engine/engine.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -11,14 +13,13 @@ namespace warpsmith::policy {
 namespace {
 
 tl::unexpected<Error> refuse(ErrorCode code, SessionId session, const std::string& what) {
-  return fail(code, "generate: session " + std::to_string(session) + ": " + what);
+  return fail(code, fmt::format("generate: session {}: {}", session, what));
 }
 
 Result<void> at_least_one(const char* name, int64_t value) {
   if (value >= 1) return {};
-  return fail(
-      ErrorCode::invalid_argument,
-      std::string("engine: ") + name + ": expected at least 1, got " + std::to_string(value));
+  return fail(ErrorCode::invalid_argument,
+              fmt::format("engine: {}: expected at least 1, got {}", name, value));
 }
 
 /// The draw for the token at `position`.
@@ -38,10 +39,10 @@ Result<void> EngineConfig::validate() const {
     TRY_VOID(at_least_one(name, value));
   }
   if (blocks() >= blocks_for(max_session_tokens)) return {};
-  return fail(ErrorCode::invalid_argument,
-              "engine: cache_tokens: expected room for one session of " +
-                  std::to_string(max_session_tokens) + " tokens, got " +
-                  std::to_string(cache_tokens));
+  return fail(
+      ErrorCode::invalid_argument,
+      fmt::format("engine: cache_tokens: expected room for one session of {} tokens, got {}",
+                  max_session_tokens, cache_tokens));
 }
 
 Result<std::unique_ptr<Engine>> Engine::make(std::unique_ptr<Backend> backend,
@@ -63,9 +64,9 @@ void Engine::load(PolicyVersion version, const ModelWeights& weights) {
 Result<void> Engine::check_tokens(const EngineRequest& request) const {
   for (const int32_t token : request.new_tokens) {
     if (token >= 0 && token < backend_->vocab()) continue;
-    return refuse(ErrorCode::invalid_argument, request.session,
-                  "token " + std::to_string(token) + " is outside the vocabulary of " +
-                      std::to_string(backend_->vocab()));
+    return refuse(
+        ErrorCode::invalid_argument, request.session,
+        fmt::format("token {} is outside the vocabulary of {}", token, backend_->vocab()));
   }
   return {};
 }
@@ -81,7 +82,7 @@ Result<void> Engine::check_session(const EngineRequest& request) const {
   }
   if (session == nullptr && free_slots() == 0) {
     return refuse(ErrorCode::capacity, id,
-                  "all " + std::to_string(config_.max_sessions) + " slots are taken");
+                  fmt::format("all {} slots are taken", config_.max_sessions));
   }
   return {};
 }
@@ -94,8 +95,8 @@ Result<void> Engine::check_length(const EngineRequest& request) const {
   }
   if (total < config_.max_session_tokens) return {};
   return refuse(ErrorCode::capacity, request.session,
-                std::to_string(total) + " tokens; expected fewer than the " +
-                    std::to_string(config_.max_session_tokens) + " of a session");
+                fmt::format("{} tokens; expected fewer than the {} of a session", total,
+                            config_.max_session_tokens));
 }
 
 Result<void> Engine::submit(EngineRequest request) {

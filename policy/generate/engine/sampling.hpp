@@ -2,6 +2,8 @@
 // How tokens are sampled, and a sampled token. Pure.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -28,14 +30,14 @@ inline Result<void> SamplingParams::validate() const {
     return fail(ErrorCode::invalid_argument, "sampling: " + what);
   };
   if (!(temperature >= 0) || !std::isfinite(temperature)) {
-    return wrong("temperature: expected 0 or more, got " + std::to_string(temperature));
+    return wrong(fmt::format("temperature: expected 0 or more, got {}", temperature));
   }
   if (!(top_p > 0 && top_p <= 1)) {
-    return wrong("top_p: expected more than 0 and at most 1, got " + std::to_string(top_p));
+    return wrong(fmt::format("top_p: expected more than 0 and at most 1, got {}", top_p));
   }
-  if (top_k < 0) return wrong("top_k: expected 0 or more, got " + std::to_string(top_k));
+  if (top_k < 0) return wrong(fmt::format("top_k: expected 0 or more, got {}", top_k));
   if (max_tokens >= 1) return {};
-  return wrong("max_tokens: expected at least 1, got " + std::to_string(max_tokens));
+  return wrong(fmt::format("max_tokens: expected at least 1, got {}", max_tokens));
 }
 
 struct SampledToken {

@@ -5,6 +5,7 @@
 #include <ATen/ops/zeros.h>
 #include <c10/core/DeviceGuard.h>
 #include <c10/util/Exception.h>
+#include <fmt/format.h>
 
 #include <condition_variable>
 #include <cstdio>
@@ -171,8 +172,7 @@ class ThreadedGroup final : public RankGroup {
 
  private:
   std::string name_of(size_t rank) const {
-    return "learner: rank " + std::to_string(rank) + " of " + std::to_string(size()) + " (" +
-           settings_.devices[rank].str() + ")";
+    return fmt::format("learner: rank {} of {} ({})", rank, size(), settings_.devices[rank].str());
   }
 
   bool all_done() const {
@@ -185,8 +185,8 @@ class ThreadedGroup final : public RankGroup {
   void fail_by_time() {
     size_t late = 0;
     while (late + 1 < size() && done_[late]) ++late;
-    failure_ = name_of(late) + " did not finish its work within " +
-               std::to_string(settings_.timeout.count()) + " ms";
+    failure_ = fmt::format("{} did not finish its work within {} ms", name_of(late),
+                           settings_.timeout.count());
   }
 
   void end_others(std::unique_lock<std::mutex>& lock) {

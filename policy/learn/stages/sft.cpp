@@ -3,6 +3,7 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/full.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cassert>
@@ -37,15 +38,14 @@ std::vector<int64_t> sizes_of(const std::vector<Conversation>& conversations) {
 Result<void> check(const std::vector<Conversation>& conversations, int64_t vocab) {
   for (size_t i = 0; i < conversations.size(); ++i) {
     const Conversation& c = conversations[i];
-    const std::string place = "conversation " + std::to_string(i);
+    const std::string place = fmt::format("conversation {}", i);
     if (c.tokens.size() != c.mask.size()) {
       return fail(ErrorCode::invalid_argument, place + ": tokens and mask differ in length");
     }
     for (const int32_t token : c.tokens) {
       if (token >= 0 && token < vocab) continue;
-      return fail(ErrorCode::invalid_argument, place + ": token " + std::to_string(token) +
-                                                   " is outside the vocabulary of " +
-                                                   std::to_string(vocab));
+      return fail(ErrorCode::invalid_argument,
+                  fmt::format("{}: token {} is outside the vocabulary of {}", place, token, vocab));
     }
   }
   return {};
@@ -66,10 +66,10 @@ Result<SftStage> SftStage::make(const SftConfig& config, Transformer model,
   });
   const auto kept = static_cast<int64_t>(conversations.size());
   if (kept == 0) {
-    return fail(ErrorCode::invalid_argument, "sft: none of " + std::to_string(before) +
-                                                 " conversations fits into the context of " +
-                                                 std::to_string(config.context) +
-                                                 " tokens and has an action token");
+    return fail(ErrorCode::invalid_argument,
+                fmt::format("sft: none of {} conversations fits into the context of {} tokens and "
+                            "has an action token",
+                            before, config.context));
   }
   SftStage stage{config, std::move(model), std::move(conversations), seed};
   stage.left_out_ = before - kept;
@@ -158,9 +158,9 @@ Result<void> SftStage::restore(const std::filesystem::path& folder) {
   const auto step = state.find("step");
   const double at = step == state.end() ? -1 : step->second.item<double>();
   if (!(at >= 0 && at <= static_cast<double>(steps()))) {
-    return fail(ErrorCode::parse_failed, folder.string() +
-                                             ": optimizer.safetensors has no step between 0 and " +
-                                             std::to_string(steps()));
+    return fail(ErrorCode::parse_failed,
+                fmt::format("{}: optimizer.safetensors has no step between 0 and {}",
+                            folder.string(), steps()));
   }
   step_ = static_cast<int64_t>(at);
   return {};

@@ -4,6 +4,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/tensor.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cassert>
@@ -41,9 +42,8 @@ Result<void> check_tokens(const std::vector<ValueExample>& examples, int64_t voc
     for (const int32_t token : example.held.tokens) {
       if (token < vocab) continue;
       return fail(ErrorCode::invalid_argument,
-                  "value: trajectory " + std::to_string(example.held.id) + ": token " +
-                      std::to_string(token) + " is outside the vocabulary of " +
-                      std::to_string(vocab));
+                  fmt::format("value: trajectory {}: token {} is outside the vocabulary of {}",
+                              example.held.id, token, vocab));
     }
   }
   return {};
@@ -68,11 +68,12 @@ Result<ValueStage> ValueStage::make(const ValueConfig& config, ActorCritic netwo
   const auto kept = static_cast<int64_t>(examples.size());
   const auto held_out = static_cast<int64_t>(config.held_out_share * static_cast<double>(kept));
   if (held_out == 0) {
-    return fail(ErrorCode::invalid_argument,
-                "value: expected at least one held-out trajectory, but value.held_out_share of " +
-                    std::to_string(kept) +
-                    " with an action token is none; raise value.held_out_share, or collect more "
-                    "(train --resume RUN --set collect.samples=N) and resume");
+    return fail(
+        ErrorCode::invalid_argument,
+        fmt::format("value: expected at least one held-out trajectory, but value.held_out_share of "
+                    "{} with an action token is none; raise value.held_out_share, or collect more "
+                    "(train --resume RUN --set collect.samples=N) and resume",
+                    kept));
   }
   TRY_VOID(check_tokens(examples, networks.config().vocab));
   ValueStage stage{config, std::move(networks), std::move(examples), seed};
@@ -230,9 +231,9 @@ Result<void> ValueStage::restore(const std::filesystem::path& folder) {
   best_step_ = static_cast<int64_t>(best_step.item<double>());
   best_ = best.item<double>();
   if (!whole || step_ < 0 || step_ > steps() || best_step_ > step_) {
-    return fail(ErrorCode::parse_failed, file.string() +
-                                             ": not a checkpoint of this critic and its " +
-                                             std::to_string(steps()) + " steps");
+    return fail(ErrorCode::parse_failed,
+                fmt::format("{}: not a checkpoint of this critic and its {} steps", file.string(),
+                            steps()));
   }
   if (auto r = optimiser_.restore(state); !r) return fail(folder.string(), r.error());
   return {};

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/contract/cpu/cpu_compiler.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -241,9 +243,8 @@ Compiled CpuCompiler::result_of(JailExit exit) const {
     return failed_compiling(VerdictClass::compile_error, summarise_errors(exit.err));
   }
   if (!exit.output_cut) return inspected(std::move(exit.out));
-  return failed_compiling(
-      VerdictClass::compile_error,
-      "the shared object exceeds " + std::to_string(most_object_bytes) + " bytes");
+  return failed_compiling(VerdictClass::compile_error,
+                          fmt::format("the shared object exceeds {} bytes", most_object_bytes));
 }
 
 Result<Compiled> CpuCompiler::compile_fresh(const FileSet& files, Deadline deadline) {

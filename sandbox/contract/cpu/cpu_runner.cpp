@@ -2,6 +2,7 @@
 #include "sandbox/contract/cpu/cpu_runner.hpp"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -195,7 +196,7 @@ Result<void> RunnerPlan::validate() const {
     const uint64_t stride = slot.output ? layout.output_stride : layout.input_stride;
     if (slot.offset > stride || slot.bytes > stride - slot.offset || slot.offset % 64 != 0) {
       return fail(ErrorCode::parse_failed,
-                  "runner plan: tensor " + std::to_string(i) + " lies outside its memory");
+                  fmt::format("runner plan: tensor {} lies outside its memory", i));
     }
   }
   return {};

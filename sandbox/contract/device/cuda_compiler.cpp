@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/contract/device/cuda_compiler.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 
 #include "runtime/bytes.hpp"
@@ -188,8 +190,8 @@ CudaCompiler::CudaCompiler(CudaCompilerOptions options, CompileCache cache, Nvrt
   std::string identity = "nvrtc " + pool_.version() + '\n' + identity_of(options_.toolchain);
   for (const std::string& flag : flags(options_)) identity += '\n' + flag;
   identity += content_of(with_implicit_names({}).files);
-  toolchain_hash_ = sha256_hex(identity + std::to_string(most_global_bytes) + ',' +
-                               std::to_string(most_stack_bytes));
+  toolchain_hash_ =
+      sha256_hex(fmt::format("{}{},{}", identity, most_global_bytes, most_stack_bytes));
 }
 
 Result<CudaCompiler> CudaCompiler::open(CudaCompilerOptions options, Deadline deadline) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/contract/host/host_compiler.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -163,14 +165,11 @@ std::string compile_script(const ExtensionBuild& build) {
 
 /// Compiles all sources and links them; the shared object goes to standard output.
 std::string build_script(const ExtensionBuild& build) {
-  return "mkdir /tmp/objects || exit 1\n"
-         "printf '%s\\n' \"$@\" | xargs -P " +
-         std::to_string(build.jobs) +
-         " -n 1 /bin/sh /build/compile.sh || exit 1\n"
-         "/usr/bin/g++ -shared -o /tmp/extension.so /tmp/objects/*.o" +
-         libraries(build) +
-         " >&2 || exit 1\n"
-         "exec cat /tmp/extension.so\n";
+  return fmt::format(
+      "mkdir /tmp/objects || exit 1\nprintf '%s\\n' \"$@\" | xargs -P {} -n 1 /bin/sh "
+      "/build/compile.sh || exit 1\n/usr/bin/g++ -shared -o /tmp/extension.so /tmp/objects/*.o{} "
+      ">&2 || exit 1\nexec cat /tmp/extension.so\n",
+      build.jobs, libraries(build));
 }
 
 ExtensionBuild build_of(const HostCompilerOptions& options) {
@@ -303,9 +302,8 @@ Compiled HostCompiler::result_of(JailExit exit) const {
     return failed_compiling(VerdictClass::compile_error, summarise_host_errors(exit.err));
   }
   if (exit.output_cut) {
-    return failed_compiling(
-        VerdictClass::compile_error,
-        "the extension exceeds " + std::to_string(most_extension_bytes) + " bytes");
+    return failed_compiling(VerdictClass::compile_error,
+                            fmt::format("the extension exceeds {} bytes", most_extension_bytes));
   }
   Compiled result;
   result.artefact = std::move(exit.out);

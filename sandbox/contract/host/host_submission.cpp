@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/contract/host/host_submission.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -48,9 +50,9 @@ bool is_compiled(std::string_view name) {
 /// Why the content is not text; empty if it is.
 std::string not_text(std::string_view content) {
   for (size_t at = 0, bytes = 0; at < content.size(); at += bytes) {
-    if (content[at] == '\0') return "byte " + std::to_string(at) + " is zero";
+    if (content[at] == '\0') return fmt::format("byte {} is zero", at);
     bytes = character_bytes(content, at);
-    if (bytes == 0) return "byte " + std::to_string(at) + " is not UTF-8";
+    if (bytes == 0) return fmt::format("byte {} is not UTF-8", at);
   }
   return "";
 }
@@ -58,8 +60,9 @@ std::string not_text(std::string_view content) {
 /// Adds the file to the submission, or says why it does not belong there.
 std::string place(HostSubmission& submission, const std::string& name, const std::string& content) {
   if (!is_plain_path(name)) {
-    return "a file's name must be a relative path of letters, digits and _ - . of at most " +
-           std::to_string(longest_name) + " bytes";
+    return fmt::format(
+        "a file's name must be a relative path of letters, digits and _ - . of at most {} bytes",
+        longest_name);
   }
   if (std::ranges::find(provided, name) != provided.end()) return "";
   if (std::string why = not_text(content); !why.empty()) return name + " is no text: " + why;

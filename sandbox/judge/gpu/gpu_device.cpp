@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/judge/gpu/gpu_device.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cassert>
 #include <vector>
@@ -40,14 +42,13 @@ Result<cuda::Gpu> facts_of(int gpu) {
   TRY(auto gpus, driver.gpus());
   const auto found =
       std::find_if(gpus.begin(), gpus.end(), [gpu](const cuda::Gpu& g) { return g.index == gpu; });
-  if (found == gpus.end())
-    return fail(ErrorCode::not_found, "no GPU number " + std::to_string(gpu));
+  if (found == gpus.end()) return fail(ErrorCode::not_found, fmt::format("no GPU number {}", gpu));
   return *found;
 }
 
 /// Identifies the GPU for the operator.
 std::string named(const cuda::Gpu& gpu) {
-  return "number " + std::to_string(gpu.index) + ", " + gpu.name + " at " + gpu.bus_address;
+  return fmt::format("number {}, {} at {}", gpu.index, gpu.name, gpu.bus_address);
 }
 
 constexpr uint64_t copied_bytes = 256ULL << 20U;  // larger than any cache

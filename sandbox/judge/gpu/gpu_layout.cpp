@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/judge/gpu/gpu_layout.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <cstdio>
 #include <numeric>
 
+#include "runtime/text.hpp"
 #include "sandbox/reference/worker.hpp"
 
 namespace warpsmith::sandbox {
@@ -13,13 +15,6 @@ namespace {
 uint64_t whole_pieces(uint64_t bytes) {
   constexpr uint64_t piece = 2ULL << 20U;
   return (std::max<uint64_t>(bytes, 1) + piece - 1) / piece * piece;
-}
-
-/// Decimal gigabytes with one decimal.
-std::string gigabytes(uint64_t bytes) {
-  char text[32];
-  (void)std::snprintf(text, sizeof text, "%.1f GB", static_cast<double>(bytes) / 1e9);
-  return text;
 }
 
 }  // namespace
@@ -47,8 +42,8 @@ Result<BufferLayout> gpu_layout(const TaskSignature& signature, const GpuRoom& r
   if (!large) layout = make_layout(signature, 2, gpu_alignment);
   const uint64_t needed = needed_by(layout);
   if (needed <= room.available) return layout;
-  return fail(ErrorCode::capacity, "the task needs " + gigabytes(needed) + " of device memory, " +
-                                       gigabytes(room.available) + " are free");
+  return fail(ErrorCode::capacity, fmt::format("the task needs {} of device memory, {} are free",
+                                               size_text(needed), size_text(room.available)));
 }
 
 bool gpu_memory_fits(uint64_t held, uint64_t needed) {

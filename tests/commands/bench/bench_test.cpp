@@ -309,7 +309,7 @@ TEST_F(BenchTest, LearnCountsTrainedTokens) {
 
 TEST(BenchTableTest, FiguresAreAlignedRight) {
   EXPECT_EQ(table_of({{"a", "1", {}}, {"long", "22", ">= 3"}}),
-            "  a      1\n  long  22   bar >= 3\n");
+            "  a      1\n  long  22  bar >= 3\n");
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ TEST(RunPageTest, ShowsFiguresCurvesAndEvents) {
             "tool calls    2.0 in the median; 1 distinct source in the last 128\n"
             "tokens        1,234,567, 999 of them sampled\n"
             "composed      6 accepted of 10 candidates; rejected: 4 too_fast\n"
-            "memory        98.5 GiB of tensors on the learner's GPU at most, 100.0 GiB planned\n"
+            "memory        98.5 GiB of tensors on the learner's GPU at most, 100 GiB planned\n"
             "\nnewest events, without 7 older ones\n"
             "  12:00  restart  generator/0  it \\x1b[31mended\n");
 }

@@ -62,10 +62,11 @@ TEST(TrajectoryTextTest, ATrajectoryIsShownTurnByTurnWithItsVerdicts) {
   trajectory.segments.push_back(segment);
   VerdictRow verdict{1, 0, true, {}};
   verdict.verdict.feedback = "wrong: set 1\nmore";
+  verdict.verdict.submission_hash = "a1";
   const std::string shown = transcript(trajectory, std::vector{verdict}, *text);
   EXPECT_EQ(shown,
             "trajectory 1, task softmax\n--- prompt\nthe task\n--- turn 1: sampled\nint kernel;\n"
-            "--- final verdict: wrong | wrong: set 1\n--- results\nwrote it\n"
+            "--- final verdict: wrong | wrong: set 1 | submissions/a1\n--- results\nwrote it\n"
             "--- outcome: reward 1.00, no_submission, 1 turns, 1 calls\n");
 }
 

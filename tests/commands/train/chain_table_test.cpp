@@ -45,11 +45,11 @@ TEST(ChainTableTest, MissingFiguresAreDashes) {
                                           {"entropy", 0.125}}}});
   EXPECT_EQ(table,
             "stage    trajectories  steps  reward  correct  >eager  >compile  expl. variance  "
-            "entropy  cut\n"
+            "entropy   cut\n"
             "sft                 -     40       -        -       -         -               -       "
-            " -    -\n"
-            "agentic            64      2    1.25      50%     25%        0%     0.40 > 0.55    "
-            "0.125  10%\n");
+            " -     -\n"
+            "agentic            64      2    1.25     50 %    25 %       0 %     0.40 > 0.55    "
+            "0.125  10 %\n");
 }
 
 TEST(ChainTableTest, ARecordReadsBackToItself) {

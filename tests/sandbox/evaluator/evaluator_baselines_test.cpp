@@ -92,7 +92,7 @@ TEST_F(EvaluatorBaselinesTest, AVerdictHasTheTimesOfTheTasksBaselines) {
   const auto v = judged(code_of("", ""));
   if (!v) GTEST_SKIP() << "the machine is too noisy to decide";
   ASSERT_EQ(v->outcome, VerdictClass::passed) << v->feedback;
-  EXPECT_THAT(v->feedback, HasSubstr("\nbeside: max-autotune "));
+  EXPECT_THAT(v->feedback, HasSubstr("\nother baselines: max-autotune "));
   const auto& further = v->shapes.at(0).further;
   ASSERT_EQ(further.size(), 2U);
   EXPECT_GT(further[0].ms.value_or(0), 0);

@@ -237,8 +237,8 @@ TEST_F(GpuBenchTest, ATaskThatDoesNotFitIsRefusedWithBothNumbers) {
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().code, ErrorCode::capacity);
   const std::string& message = refused.error().message;
-  EXPECT_TRUE(message.starts_with("the task needs 4398.1 GB of device memory, ")) << message;
-  EXPECT_TRUE(message.ends_with(" GB are free")) << message;
+  EXPECT_TRUE(message.starts_with("the task needs 4 TiB of device memory, ")) << message;
+  EXPECT_TRUE(message.ends_with(" GiB are free")) << message;
 }
 
 }  // namespace

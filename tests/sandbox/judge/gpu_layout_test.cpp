@@ -77,7 +77,8 @@ TEST(GpuLayoutTest, RefusesATaskThatDoesNotFitWithBothNumbers) {
                                  {.available = 79'123'000'000, .worker = 1'000'000'000});
   ASSERT_FALSE(layout.has_value());
   EXPECT_EQ(layout.error().code, ErrorCode::capacity);
-  EXPECT_EQ(layout.error().message, "the task needs 121.0 GB of device memory, 79.1 GB are free");
+  EXPECT_EQ(layout.error().message,
+            "the task needs 112.7 GiB of device memory, 73.69 GiB are free");
 }
 
 TEST(GpuLayoutTest, KeepsMemoryThatIsLargeEnoughAndNotFarMore) {

@@ -14,7 +14,7 @@ TEST(MemoryHogTest, HoldingMoreThanHalfOfTheFreeMemoryIsAFault) {
   EXPECT_EQ(fault->outcome, VerdictClass::out_of_memory);
   EXPECT_EQ(fault->blame, Blame::candidate);
   EXPECT_EQ(fault->detail,
-            "its process held 65536 MiB of the 71680 MiB of device memory that were free, and the "
+            "its process held 64 GiB of the 70 GiB of device memory that were free, and the "
             "reference had no room");
 }
 

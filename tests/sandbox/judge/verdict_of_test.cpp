@@ -130,7 +130,7 @@ TEST(VerdictOfTest, FurtherBaselinesHaveTheirTimesSpeedupsAndIntervals) {
   measured.timings->further[0].scatter = 0.1;
   const Decision decision = decided(measured);
   ASSERT_EQ(decision.outcome, VerdictClass::passed);
-  EXPECT_THAT(decision.feedback, testing::EndsWith("\nbeside: max-autotune 0.36 ms"));
+  EXPECT_THAT(decision.feedback, testing::EndsWith("\nother baselines: max-autotune 0.36 ms"));
   ASSERT_EQ(decision.shape.further.size(), 2U);
   const FurtherResult& tuned = decision.shape.further[0];
   EXPECT_EQ(tuned.name, "max-autotune");

@@ -309,7 +309,7 @@ TEST_F(CudaCompilerTest, AHangingCompilerIsReplaced) {
     const Compiled hung = compile(deep);
     EXPECT_EQ(hung.failure, VerdictClass::timeout) << hung.text;
     EXPECT_EQ(hung.text, "compiling took too long: it did not end within " +
-                             seconds_text(options.sandbox.settings.compile_timeout));
+                             duration_text(options.sandbox.settings.compile_timeout));
     after = compile(probe).failure;
   }
   EXPECT_FALSE(after);

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers and tables as text for readers. Values of a configuration are written by units.hpp.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace warpsmith {
+
+/// Formats with four significant digits in the largest unit that is not above the size: "1.25 GiB",
+/// "300 MiB".
+std::string size_text(uint64_t bytes);
+
+/// Formats with that many decimals; "-" if there is no value.
+std::string number_text(const std::optional<double>& value, int decimals);
+
+/// Formats about three significant digits, without an exponent below 100,000.
+std::string brief_text(double value);
+
+/// Formats a share of 1 in whole percent, "43 %"; "-" if there is none.
+std::string percent_text(const std::optional<double>& share);
+
+/// Formats rows of at least one cell as lines, two spaces between columns. `columns` has a letter
+/// per column: 'l' aligns it left, 'r' right. The last cell of a row that ends early does not widen
+/// its column, so it may be a heading or a sentence.
+std::string text_table(std::string_view columns, const std::vector<std::vector<std::string>>& rows);
+
+}  // namespace warpsmith
