@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "runtime/clock.hpp"
+#include "runtime/text.hpp"
 
 namespace warpsmith::commands {
 namespace {

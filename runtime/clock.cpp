@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/clock.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdio>
 #include <ctime>
 
@@ -16,15 +13,6 @@ using std::chrono::milliseconds;
 milliseconds Deadline::left() const {
   const auto rest = std::chrono::ceil<milliseconds>(at_ - SteadyClock::now());
   return std::max(rest, milliseconds{0});
-}
-
-std::string duration_text(std::chrono::nanoseconds span) {
-  const auto whole = std::chrono::round<std::chrono::seconds>(span).count();
-  if (whole >= 3600) return fmt::format("{}h{:02}m", whole / 3600, whole / 60 % 60);
-  if (whole >= 60) return fmt::format("{}m{:02}s", whole / 60, whole % 60);
-  const double seconds = in_ms(span) / 1000;
-  const double steps = seconds < 0.5 ? 1000 : 10;
-  return fmt::format("{:g} s", std::round(seconds * steps) / steps);
 }
 
 std::string utc_timestamp() {

@@ -13,10 +13,6 @@ inline double in_ms(std::chrono::nanoseconds span) {
   return std::chrono::duration<double, std::milli>(span).count();
 }
 
-/// Formats a span as "1h02m", "3m10s", "20 s", "1.5 s" or "0.25 s": below a minute to a tenth of a
-/// second, below half a second to a millisecond.
-std::string duration_text(std::chrono::nanoseconds span);
-
 /// A point in time by which a wait must end. Every wait takes one.
 class Deadline {
  public:

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace warpsmith {
 namespace {
@@ -60,6 +61,15 @@ std::string brief_text(double value) {
 
 std::string percent_text(const std::optional<double>& share) {
   return share ? fmt::format("{:.0f} %", 100 * *share) : "-";
+}
+
+std::string duration_text(std::chrono::nanoseconds span) {
+  const auto whole = std::chrono::round<std::chrono::seconds>(span).count();
+  if (whole >= 3600) return fmt::format("{}h{:02}m", whole / 3600, whole / 60 % 60);
+  if (whole >= 60) return fmt::format("{}m{:02}s", whole / 60, whole % 60);
+  const double seconds = std::chrono::duration<double>(span).count();
+  const double steps = seconds < 0.5 ? 1000 : 10;
+  return fmt::format("{:g} s", std::round(seconds * steps) / steps);
 }
 
 std::string text_table(std::string_view columns, const std::vector<Row>& rows) {

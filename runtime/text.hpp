@@ -2,6 +2,7 @@
 // Numbers and tables as text for readers. Values of a configuration are written by units.hpp.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,6 +23,10 @@ std::string brief_text(double value);
 
 /// Formats a share of 1 in whole percent, "43 %"; "-" if there is none.
 std::string percent_text(const std::optional<double>& share);
+
+/// Formats a span as "1h02m", "3m10s", "20 s", "1.5 s" or "0.25 s": below a minute to a tenth of a
+/// second, below half a second to a millisecond.
+std::string duration_text(std::chrono::nanoseconds span);
 
 /// Formats rows of at least one cell as lines, two spaces between columns. `columns` has a letter
 /// per column: 'l' aligns it left, 'r' right. The last cell of a row that ends early does not widen

@@ -12,6 +12,7 @@
 #include "actors/protocol/errors.hpp"
 #include "actors/protocol/inspect.hpp"
 #include "runtime/policy_version.hpp"
+#include "runtime/text.hpp"
 #include "sandbox/workspace/tool_schemas.hpp"
 
 namespace warpsmith::actors {

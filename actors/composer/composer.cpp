@@ -14,6 +14,7 @@
 #include "actors/sandbox/slot_cores.hpp"
 #include "runtime/environment.hpp"
 #include "runtime/json_text.hpp"
+#include "runtime/text.hpp"
 #include "synthesis/composition.hpp"
 
 namespace warpsmith::actors {

@@ -13,6 +13,7 @@
 #include "policy/model/libtorch_runtime.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/run/durable_file.hpp"
+#include "runtime/text.hpp"
 
 namespace warpsmith::commands {
 using namespace actors;

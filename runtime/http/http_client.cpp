@@ -13,6 +13,7 @@
 
 #include "runtime/clock.hpp"
 #include "runtime/environment.hpp"
+#include "runtime/text.hpp"
 
 namespace warpsmith {
 namespace {

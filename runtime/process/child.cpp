@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "runtime/process/memory_file.hpp"
+#include "runtime/text.hpp"
 
 namespace warpsmith {
 namespace {

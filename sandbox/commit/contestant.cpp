@@ -10,6 +10,7 @@
 #include <new>
 #include <vector>
 
+#include "runtime/text.hpp"
 #include "sandbox/commit/control_page.hpp"
 
 namespace warpsmith::sandbox {

@@ -13,6 +13,7 @@
 #include "runtime/describe.hpp"
 #include "runtime/run/durable_file.hpp"
 #include "runtime/run/owned_folder.hpp"
+#include "runtime/text.hpp"
 #include "sandbox/failure/time_limits.hpp"
 #include "sandbox/jail/bubblewrap.hpp"
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "runtime/clock.hpp"
+#include "runtime/text.hpp"
 #include "sandbox/failure/failure.hpp"
 
 namespace warpsmith::sandbox {

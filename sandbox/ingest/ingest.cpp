@@ -7,6 +7,7 @@
 #include <map>
 #include <thread>
 
+#include "runtime/text.hpp"
 #include "sandbox/ingest/ingest_session.hpp"
 #include "sandbox/judge/host_bench.hpp"
 #include "sandbox/judge/seed.hpp"

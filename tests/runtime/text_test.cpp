@@ -42,5 +42,16 @@ TEST(TextTest, TheLastCellOfAShortRowDoesNotWidenItsColumn) {
             "bc  22\n");
 }
 
+TEST(TextTest, DurationsAreRoundedByTheirLength) {
+  EXPECT_EQ(duration_text(std::chrono::milliseconds{20'000}), "20 s");
+  EXPECT_EQ(duration_text(std::chrono::milliseconds{19'999}), "20 s")
+      << "limits are measured a little late";
+  EXPECT_EQ(duration_text(std::chrono::milliseconds{1500}), "1.5 s");
+  EXPECT_EQ(duration_text(std::chrono::milliseconds{250}), "0.25 s");
+  EXPECT_EQ(duration_text(std::chrono::milliseconds{0}), "0 s");
+  EXPECT_EQ(duration_text(std::chrono::milliseconds{190'000}), "3m10s");
+  EXPECT_EQ(duration_text(std::chrono::milliseconds{3'720'000}), "1h02m");
+}
+
 }  // namespace
 }  // namespace warpsmith

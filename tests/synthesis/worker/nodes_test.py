@@ -82,7 +82,8 @@ class NodesTest(Case):
                 self.assertIsNone(node.records())
                 node.lose()
         self.assertEqual(node.calls, remote.MOST_CALLS)
-        self.assertIn("exit 7: ended with exit status 7: no route; the node is abandoned: no worker was ready in 4 calls",
+        self.assertIn("exit 7: ended with exit status 7: no route; the node is abandoned: "
+                      "no worker was ready in 4 calls",
                       node.loss())
 
     def test_a_node_that_is_lost_for_good_is_given_up_when_it_was_away_too_long(self):

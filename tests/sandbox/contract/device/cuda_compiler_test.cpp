@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "runtime/environment.hpp"
+#include "runtime/text.hpp"
 #include "sandbox/bench/timing_agreement.hpp"
 #include "sandbox/compile/cubin.hpp"
 #include "sandbox/compile/nvrtc.hpp"
