@@ -162,8 +162,8 @@ std::string further_text(const ShapeResult& shape, int decimals) {
   std::string text;
   for (const FurtherResult& one : shape.further) {
     if (!one.ms) continue;
-    text += fmt::format("{}{} {:.{}f} ms", text.empty() ? "\nother baselines: " : ", ", one.name, *one.ms,
-                        decimals);
+    text += fmt::format("{}{} {:.{}f} ms", text.empty() ? "\nother baselines: " : ", ", one.name,
+                        *one.ms, decimals);
   }
   return text;
 }
