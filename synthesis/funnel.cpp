@@ -39,7 +39,7 @@ std::string line_of(const Funnel& funnel) {
   auto reasons = by_count(funnel);
   if (reasons.size() > most_reasons) reasons.resize(most_reasons);
   for (const auto& [reason, count] : reasons) {
-    text += fmt::format("{}{} {}", (reason == reasons.front().first ? "; rejected: " : ", "), count,
+    text += fmt::format("{}{} {}", reason == reasons.front().first ? "; rejected: " : ", ", count,
                         reason);
   }
   return text;

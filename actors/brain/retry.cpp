@@ -63,7 +63,7 @@ ReplyAssessment of_status(const HttpReply& reply, const Endpoint& endpoint, bool
   if (status >= 300 && status < 400) {
     return {ReplyAction::end_run,
             fmt::format("{}: it redirects to {}, which is not followed; set brain.url to it",
-                        status, (reply.location.empty() ? "nowhere" : reply.location)),
+                        status, reply.location.empty() ? "nowhere" : reply.location),
             {}};
   }
   const std::string why = fmt::format(

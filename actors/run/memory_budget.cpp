@@ -204,7 +204,7 @@ Result<void> check_gpus(const RunConfig& config, const MemoryBudget& budget,
                 fmt::format("{}: GPU {} has {}, and the run needs {} of it ({}generators {}; "
                             "sandboxes and composers {}; driver {}): {}",
                             key_of(need), gpu, size_text(size), size_text(need.total()),
-                            (need.learner > 0 ? learner_parts(budget.learner, need) : ""),
+                            need.learner > 0 ? learner_parts(budget.learner, need) : "",
                             size_text(need.engines), size_text(need.workers),
                             size_text(process_bytes), remedy(config, budget, need, size)));
   }

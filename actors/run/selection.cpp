@@ -299,7 +299,7 @@ std::string selection_text(const Selection& selection) {
   std::string text = fmt::format("{} kept; rejected: ", kept_in(selection));
   bool first = true;
   for (const auto& [reason, count] : rejected) {
-    text += fmt::format("{}{} {}", (std::exchange(first, false) ? "" : ", "), reason, count);
+    text += fmt::format("{}{} {}", std::exchange(first, false) ? "" : ", ", reason, count);
   }
   text += rejected.empty() ? "none" : "";
   return silenced == 0 ? text : fmt::format("{}; {} turns without loss", text, silenced);

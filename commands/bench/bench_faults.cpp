@@ -119,7 +119,7 @@ nlohmann::json to_json(const FaultFigures& f, const FaultsArguments& args) {
 std::string counts_text(const std::map<std::string, int64_t>& counts) {
   std::string text;
   for (const auto& [name, count] : counts) {
-    text += fmt::format("{}{} {}", (text.empty() ? "" : ", "), name, count);
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, count);
   }
   return text.empty() ? "none" : text;
 }

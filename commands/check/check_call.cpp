@@ -210,7 +210,7 @@ Judgement with_cause(Judgement judgement, seconds budget, SteadyClock::time_poin
   if (failure == nullptr || failure->kind != InfraKind::deadline) return judgement;
   if (SteadyClock::now() - began + reserve < budget) return judgement;
   failure->detail = fmt::format("the {} s of --timeout ran out{}: {}", budget.count(),
-                                (last.empty() ? "" : " (" + last + ")"), failure->detail);
+                                last.empty() ? "" : " (" + last + ")", failure->detail);
   return judgement;
 }
 

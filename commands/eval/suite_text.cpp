@@ -34,7 +34,7 @@ std::string field(const std::string& text) {
 std::string failures_text(const SuiteRow& row) {
   std::string out;
   for (const auto& [outcome, count] : row.failures) {
-    out += fmt::format("{}{} {}", (out.empty() ? "" : "; "), outcome, count);
+    out += fmt::format("{}{} {}", out.empty() ? "" : "; ", outcome, count);
   }
   return out;
 }
@@ -155,7 +155,7 @@ std::string missing_lines(const SuiteReport& report) {
     const bool counts = row.scope == SuiteScope::task && row.numerics == report.plan.numerics;
     if (!counts || row.missing == 0) continue;
     out += fmt::format("missing: {}, {} of {}: {}\n", row.task, row.missing, report.plan.samples,
-                       (row.missing_why.empty() ? "not sampled yet" : row.missing_why));
+                       row.missing_why.empty() ? "not sampled yet" : row.missing_why);
   }
   return out;
 }

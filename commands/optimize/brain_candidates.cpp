@@ -107,7 +107,7 @@ Result<std::string> summary_of(const BrainCall& call, const SuiteSampling& sampl
   TRY(const auto usage, usage_of_run(call.folder.brain()));
   const int64_t count = sampling.plan.samples;
   std::string out = fmt::format("{}{} of {}, {} with a submission", count,
-                                (count == 1 ? " trajectory" : " trajectories"), name,
+                                count == 1 ? " trajectory" : " trajectories", name,
                                 folders_in(call.folder.found()));
   if (usage.requests > 0) out += "; " + usage_text(usage);
   return out;

@@ -100,7 +100,7 @@ std::string data_type(Dtype type) {
 std::string matrix_text(const BoundMatrix& matrix, const BoundPlan& plan) {
   return fmt::format("{{{}, {}, {}, {}, {}, {}, {}}}", number(matrix.buffer),
                      data_type(plan.buffers[matrix.buffer].dtype), matrix.rows, matrix.columns,
-                     matrix.row, matrix.stride, (matrix.transposed ? "true" : "false"));
+                     matrix.row, matrix.stride, matrix.transposed ? "true" : "false");
 }
 
 const char* compute_text(const BoundGemm& gemm, const BoundPlan& plan) {

@@ -107,7 +107,7 @@ std::string result_line(const OptimizeReport& report) {
   const size_t judged = report.candidates.size();
   return fmt::format("stopped: {} of {} candidates have a verdict; {}", judged,
                      judged + report.left_out.size() + report.not_begun,
-                     (winner ? "promoted so far: " + name : "none is promoted so far"));
+                     winner ? "promoted so far: " + name : "none is promoted so far");
 }
 
 std::string to_json(const OptimizeReport& report) {

@@ -75,7 +75,7 @@ void print_tree(const RunConfig& c, const MemoryBudget& memory, size_t tasks) {
     line("composer", c.synthesis.composers(),
          fmt::format("of {} candidates for further tasks{}{}", c.synthesis.compose.candidates,
                      writer_text(c.synthesis),
-                     (away > 0 ? fmt::format(", {} on other nodes", away) : "")));
+                     away > 0 ? fmt::format(", {} on other nodes", away) : ""));
   }
   const bool learns = learns_online(c.run.stage);
   if (learns) {

@@ -18,7 +18,7 @@ inline std::string cupti_error_text(const DynamicLibrary& cupti, CUptiResult cod
   auto* named = cupti.function<decltype(cuptiGetResultString)>("cuptiGetResultString");
   if (named != nullptr) (void)named(code, &name);
   return fmt::format("CUPTI error {}{}", code,
-                     (name == nullptr ? "" : " (" + std::string(name) + ")"));
+                     name == nullptr ? "" : " (" + std::string(name) + ")");
 }
 
 /// Makes a call by name; `unsupported` if the library lacks it or it fails.

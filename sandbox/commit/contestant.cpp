@@ -30,7 +30,7 @@ constexpr seconds stop_patience{5};
 std::string signal_text(int number) {
   const char* name = ::strsignal(number);
   return fmt::format("the process died of signal {} ({})", number,
-                     (name != nullptr ? name : "unknown"));
+                     name != nullptr ? name : "unknown");
 }
 
 /// What the contestant wrote about its failure, as one line of printable text.

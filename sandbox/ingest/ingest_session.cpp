@@ -241,7 +241,7 @@ OrFailure<void> IngestSession::choose_domain() {
   for (const std::string& each : dropped) list += (list.empty() ? "" : ", ") + each;
   record_.refusal =
       fmt::format("{}{} of {} distributions: {}", not_within_bound,
-                  (fmt::format("more than {}", most_dropped)), verified_distributions.size(), list);
+                  fmt::format("more than {}", most_dropped), verified_distributions.size(), list);
   return {};
 }
 

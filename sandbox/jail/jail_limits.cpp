@@ -148,7 +148,7 @@ bool limits_addresses(const JailSpec& spec) {
 std::string tmpfs_in_force(uint64_t bytes, bool memory_is_limited) {
   if (bytes == 0) return "none";
   return fmt::format("tmpfs, {} bytes, files {}", bytes,
-                     (memory_is_limited ? "charged to the memory limit" : "not limited"));
+                     memory_is_limited ? "charged to the memory limit" : "not limited");
 }
 
 std::string list_of(const std::vector<std::string>& names) {

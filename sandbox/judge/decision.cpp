@@ -33,7 +33,7 @@ Decision failing(Decision decision, VerdictClass outcome, const std::string& why
 std::string shape_text(const TaskSignature& signature) {
   std::string text;
   for (size_t i = 0; i < signature.dims.size(); ++i) {
-    text += fmt::format("{}{}={}", (i == 0 ? "" : " "), signature.dim_names[i], signature.dims[i]);
+    text += fmt::format("{}{}={}", i == 0 ? "" : " ", signature.dim_names[i], signature.dims[i]);
   }
   return text;
 }

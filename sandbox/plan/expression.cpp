@@ -265,7 +265,7 @@ class ExpressionParser {
     } while (take(','));
     if (arguments < 2 || (*op == Op::ceildiv && arguments > 2)) {
       return wrong_at(offset, fmt::format("{} takes two arguments{}, got {}", function,
-                                          (*op == Op::ceildiv ? "" : " or more"), arguments));
+                                          *op == Op::ceildiv ? "" : " or more", arguments));
     }
     return close();
   }

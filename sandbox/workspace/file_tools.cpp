@@ -70,7 +70,7 @@ Result<std::string> edit_file(const Workspace& workspace, const ParsedCall& call
   if (!edited) return fail(path, edited.error());
   TRY_VOID(workspace.files().write(path, edited->text));
   return fmt::format("edited {} ({} replacement{}", path, edited->replacements,
-                     (edited->replacements == 1 ? ")" : "s)"));
+                     edited->replacements == 1 ? ")" : "s)");
 }
 
 constexpr uint32_t match_steps = 200'000;
@@ -211,7 +211,7 @@ Result<std::string> write_tool(const Workspace& workspace, const ParsedCall& cal
   TRY_VOID(check_room(workspace, path, limits));
   TRY_VOID(workspace.files().write(path, content));
   const size_t lines = line_count(content);
-  return fmt::format("wrote {} ({}{}", path, lines, (lines == 1 ? " line)" : " lines)"));
+  return fmt::format("wrote {} ({}{}", path, lines, lines == 1 ? " line)" : " lines)");
 }
 
 Result<std::string> edit_tool(const Workspace& workspace, const ParsedCall& call,

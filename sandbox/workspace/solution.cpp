@@ -16,7 +16,7 @@ namespace {
 tl::unexpected<Error> too_large(const std::vector<FileEntry>& entries,
                                 const SolutionLimits& limits) {
   const auto numbers = [](size_t files, uint64_t bytes) {
-    return fmt::format("{}{} and {} bytes", files, (files == 1 ? " file" : " files"), bytes);
+    return fmt::format("{}{} and {} bytes", files, files == 1 ? " file" : " files", bytes);
   };
   uint64_t bytes = 0;
   for (const FileEntry& entry : entries) bytes += entry.bytes;
