@@ -50,7 +50,7 @@ Result<ExchangeLog::File*> ExchangeLog::file_of(TrajectoryId id) {
   const auto found = files_.find(id);
   if (found != files_.end()) return &found->second;
   File file;
-  file.path = folder_ / (fmt::format("{}.jsonl", id));
+  file.path = folder_ / fmt::format("{}.jsonl", id);
   TRY(auto opened, open_file(file.path, O_WRONLY | O_CREAT | O_APPEND));
   file.file = std::move(opened);
   std::error_code none;

@@ -97,7 +97,7 @@ ComposerSettings composer_settings(const RunConfig& config, const std::string& p
                                    const fs::path& scratch, uint32_t index) {
   nlohmann::json settings = origin_of(config);
   settings["cache"] = (cache_folder() / "synthesis").string();
-  settings["folder"] = (scratch / (fmt::format("composer-{}", index))).string();
+  settings["folder"] = (scratch / fmt::format("composer-{}", index)).string();
   ComposerSettings composer;
   if (config.synthesis.compose.composer == ComposerKind::llm) {
     settings["llm"] = model_of(config.synthesis.compose);

@@ -291,8 +291,8 @@ std::optional<Outcome> LedgerState::send_recorded(TrajectoryId id) {
 
 void LedgerState::drop_unreadable(TrajectoryId id, const Error& why) {
   const auto change = source_->store.drop(id, DropReason::infrastructure, why.message);
-  log::warn(fmt::format("{}: trajectory {}: {}{}", label(), id, why.message,
-                        (change ? ", dropped" : "")));
+  log::warn(
+      fmt::format("{}: trajectory {}: {}{}", label(), id, why.message, change ? ", dropped" : ""));
   send_to_learner(change, Dropped{id, DropReason::infrastructure, why.message});
 }
 

@@ -131,7 +131,7 @@ class BackgroundTraining {
     if (!child_ || child_->alive()) return {};
     const ChildExit end = child_->wait(Deadline::after(std::chrono::seconds{1}));
     return fail(ErrorCode::process_failed,
-                fmt::format("--while-learning: the training beside the slot ended early (exit code "
+                fmt::format("--while-learning: the training process ended early (exit code "
                             "{}, signal {}): {}",
                             end.exit_code, end.signal, end.err));
   }

@@ -72,7 +72,7 @@ void collect(const json& value, const std::string& place, BenchFigures& figures)
   if (value.is_structured()) {
     for (const auto& [name, inner] : value.items()) {
       if (name.starts_with("peer")) continue;
-      collect(inner, place.empty() ? name : place + '.' + name, figures);
+      collect(inner, place.empty() ? name : fmt::format("{}.{}", place, name), figures);
     }
   } else if (value.is_number()) {
     const size_t dot = place.rfind('.');
@@ -114,7 +114,7 @@ Result<FigurePairs> measure(const std::string& part, const CompareArguments& arg
     for (const int turn : {0, 1}) {
       const size_t which = (turn + i) % 2 == 0 ? 0 : 1;
       print_progress(fmt::format("{}: pair {} of {}{}", part, i + 1, args.pairs,
-                                 (which == 0 ? ", old" : ", new")));
+                                 which == 0 ? ", old" : ", new"));
       TRY(run.at(which), run_part(programs.at(which), part, args, signals));
     }
     add_pair(pairs, run[0], run[1]);
@@ -130,6 +130,7 @@ std::string text_of(const FigureChange& change) {
 std::string table_text(const std::string& part, const std::vector<FigureChange>& changes,
                        double loss) {
   std::vector<BenchRow> rows;
+  rows.reserve(changes.size());
   for (const FigureChange& one : changes) {
     rows.push_back({one.figure, text_of(one), std::string{to_string(one.judged(loss))}});
   }

@@ -451,7 +451,7 @@ const char* const learn_footer =
     "advantages, gradients of policy and critic, the optimiser's step. A trained token counts\n"
     "once, however often it is used. On a GPU the figures are of one long trajectory with random\n"
     "weights: forward and backward of the policy loss in bf16, with float32 master weights, "
-    "beside\n"
+    "next to\n"
     "transformers with gradient checkpointing and log-probabilities in chunks. With --gpus, steps "
     "of\n"
     "--trajectories are trained on one rank and then on several, from the same start: on GPUs "

@@ -66,7 +66,7 @@ int64_t bytes_of(const std::string& text) {
 void check_caches(Findings& findings) {
   const std::filesystem::path folder = "/sys/devices/system/cpu/cpu0/cache";
   for (int index = 0; index < 8; ++index) {
-    const std::string cache = folder / (fmt::format("index{}", index));
+    const std::string cache = folder / fmt::format("index{}", index);
     const std::string level = first_line(cache + "/level");
     const std::string type = first_line(cache + "/type");
     if (level.empty() || type == "Instruction") continue;

@@ -214,9 +214,9 @@ std::string comparison(const SuiteReport& before, const SuiteReport& now) {
 
 std::string to_html(const SuiteReport& report, const SuiteReport* before) {
   return head +
-         (fmt::format("<h1>{}</h1><p>{}, {} samples of each task</p><pre>{}</pre>\n",
-                      for_html(report.plan.suite), for_html(report.run), report.plan.samples,
-                      for_html(to_text(report.stack)))) +
+         fmt::format("<h1>{}</h1><p>{}, {} samples of each task</p><pre>{}</pre>\n",
+                     for_html(report.plan.suite), for_html(report.run), report.plan.samples,
+                     for_html(to_text(report.stack))) +
          curves(report) + bars(report) + figures(report) + failures(report) +
          (before == nullptr ? "" : comparison(*before, report)) + "</body></html>\n";
 }

@@ -61,7 +61,7 @@ std::vector<fs::path> stack_files(const RunPaths& paths) {
   std::vector<fs::path> files{paths.stack()};
   std::error_code error;
   for (int i = 1; i < 1000; ++i) {
-    const fs::path earlier = paths.folder / (fmt::format("stack.{}.json", i));
+    const fs::path earlier = paths.folder / fmt::format("stack.{}.json", i);
     if (!fs::exists(earlier, error)) break;
     files.push_back(earlier);
   }

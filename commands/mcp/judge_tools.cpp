@@ -311,7 +311,7 @@ Result<ToolInput> read_tool_input(const json& arguments, const std::vector<fs::p
 std::vector<McpTool> judge_tools(const JudgeToolOptions& options) {
   return {
       list_tool(options),
-      judging_tool("check", "Is a solution correct, and how fast beside eager and compiled?",
+      judging_tool("check", "Is a solution correct, and how fast compared with eager and compiled?",
                    Request::final, options),
       judging_tool("verify", "Is a solution correct? Nothing is timed.", Request::verify, options),
       judging_tool("profile",

@@ -7,19 +7,18 @@
 #include <functional>
 
 #include "commands/output_text.hpp"
+#include "runtime/text.hpp"
 
 namespace warpsmith::commands {
 namespace {
 
-std::string speedup_text(const std::optional<double>& speedup) {
-  return speedup ? fmt::format("{:.2f}", *speedup) : "-";
-}
-
-std::string line_of(const TrajectoryRow& row) {
+std::vector<std::string> cells_of(const TrajectoryRow& row) {
   const Outcome& o = *row.outcome;
-  return fmt::format("{:8}  {:<28.28} {:7.2f}  {:<16} {:5} {:6} {:8} {:>8} {:>8}\n", row.id,
-                     row.task_id, o.reward, verdict_name(o), o.turns, o.tool_calls, row.tokens,
-                     speedup_text(o.speedup_eager), speedup_text(o.speedup_compile));
+  return {std::to_string(row.id),           row.task_id,
+          number_text(o.reward, 2),         std::string{verdict_name(o)},
+          std::to_string(o.turns),          std::to_string(o.tool_calls),
+          std::to_string(row.tokens),       number_text(o.speedup_eager, 2),
+          number_text(o.speedup_compile, 2)};
 }
 
 /// The tokens of a segment whose mask is `sampled`, as text.
@@ -97,11 +96,10 @@ std::vector<TrajectoryRow> selected(std::vector<TrajectoryRow> rows,
 }
 
 std::string list_text(std::span<const TrajectoryRow> rows) {
-  std::string text =
-      fmt::format("{:>8}  {:<28} {:>7}  {:<16} {:>5} {:>6} {:>8} {:>8} {:>8}\n", "id", "task",
-                  "reward", "verdict", "turns", "calls", "tokens", "/eager", "/compile");
-  for (const TrajectoryRow& row : rows) text += line_of(row);
-  return for_terminal(text);
+  std::vector<std::vector<std::string>> cells{
+      {"id", "task", "reward", "verdict", "turns", "calls", "tokens", "/eager", "/compile"}};
+  for (const TrajectoryRow& row : rows) cells.push_back(cells_of(row));
+  return for_terminal(text_table("rlrlrrrrr", cells));
 }
 
 std::string transcript(const Trajectory& trajectory, std::span<const VerdictRow> verdicts,

@@ -63,7 +63,7 @@ int pid_in(const fs::path& lock) {
 fs::path free_folder(const fs::path& root, const std::string& base) {
   fs::path folder = root / base;
   for (int i = 2; fs::exists(folder) && i <= 100; ++i) {
-    folder = root / (fmt::format("{}-{}", base, i));
+    folder = root / fmt::format("{}-{}", base, i);
   }
   return folder;
 }
@@ -140,7 +140,7 @@ Result<void> RunFolder::write_keeping_earlier(const fs::path& target,
     int number = 1;
     const auto kept = [&] {
       return paths_.folder /
-             (fmt::format("{}.{}{}", target.stem().string(), number, target.extension().string()));
+             fmt::format("{}.{}{}", target.stem().string(), number, target.extension().string());
     };
     while (fs::exists(kept())) ++number;
     TRY_VOID(write_file_durably(kept(), *present));

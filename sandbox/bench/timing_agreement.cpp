@@ -187,8 +187,11 @@ FileSet timing_kernel(const std::string& name, int64_t amount) {
   const std::string include =
       name == with_variables ? "#include <cooperative_groups/reduce.h>\n" : "";
   return {{"kernels.cu", include + head + bodies.at(name) + "}\n"},
-          {"plan.toml", fmt::format("[[step]]\nlaunch = \"timed\"\ngrid = [1056]\nblock = "
-                                    "[256]\nargs = [\"x\", \"y\", \"d0\", \"{}\"]\n",
+          {"plan.toml", fmt::format("[[step]]\n"
+                                    "launch = \"timed\"\n"
+                                    "grid = [1056]\n"
+                                    "block = [256]\n"
+                                    "args = [\"x\", \"y\", \"d0\", \"{}\"]\n",
                                     amount)}};
 }
 

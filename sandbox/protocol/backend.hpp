@@ -27,7 +27,7 @@ class Backend {
   /// True when every later call would fail: the owner then makes another backend.
   virtual bool lost() const { return false; }
   /// Sets the receiver of progress of the calls, which it gets on their thread. Optional.
-  virtual void on_progress(Progress /*progress*/) {}
+  virtual void on_progress(Progress /*progress*/) {}  // NOLINT(performance-unnecessary-value-param)
 
  protected:
   Backend(Backend&&) = default;

@@ -112,9 +112,9 @@ class FilesTest(unittest.TestCase):
 
     def test_a_small_unit_needs_a_reason_and_a_reason_needs_a_small_unit(self):
         small = {"runtime/a.hpp": "x\n"}
-        self.assertEqual(self.complaints(small, {"runtime/a": "a stub"}), [])
-        self.assertIn("does not exist", self.complaints({}, {"runtime/a": "a stub"})[0])
-        self.assertIn("needs no reason", self.complaints({"runtime/a.hpp": self.LONG}, {"runtime/a": "a stub"})[0])
+        self.assertEqual(self.complaints(small, {"runtime/a": "for b"}), [])
+        self.assertIn("does not exist", self.complaints({}, {"runtime/a": "for b"})[0])
+        self.assertIn("needs no reason", self.complaints({"runtime/a.hpp": self.LONG}, {"runtime/a": "for b"})[0])
 
     def test_a_class_is_defined_in_one_source(self):
         texts = {"runtime/a.hpp": "class Engine {\n};\n" + self.LONG,

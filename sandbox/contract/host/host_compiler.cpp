@@ -166,9 +166,10 @@ std::string compile_script(const ExtensionBuild& build) {
 /// Compiles all sources and links them; the shared object goes to standard output.
 std::string build_script(const ExtensionBuild& build) {
   return fmt::format(
-      "mkdir /tmp/objects || exit 1\nprintf '%s\\n' \"$@\" | xargs -P {} -n 1 /bin/sh "
-      "/build/compile.sh || exit 1\n/usr/bin/g++ -shared -o /tmp/extension.so /tmp/objects/*.o{} "
-      ">&2 || exit 1\nexec cat /tmp/extension.so\n",
+      "mkdir /tmp/objects || exit 1\n"
+      "printf '%s\\n' \"$@\" | xargs -P {} -n 1 /bin/sh /build/compile.sh || exit 1\n"
+      "/usr/bin/g++ -shared -o /tmp/extension.so /tmp/objects/*.o{} >&2 || exit 1\n"
+      "exec cat /tmp/extension.so\n",
       build.jobs, libraries(build));
 }
 
