@@ -41,9 +41,9 @@ std::string line_of(std::string_view columns, const Row& row, const std::vector<
 
 }  // namespace
 
-std::string size_text(uint64_t bytes) {
+std::string size_text(double bytes) {
   constexpr std::array<const char*, 5> units{"B", "KiB", "MiB", "GiB", "TiB"};
-  auto amount = static_cast<double>(bytes);
+  double amount = bytes;
   size_t unit = 0;
   for (; amount >= 1024 && unit + 1 < units.size(); ++unit) amount /= 1024;
   return fmt::format("{:.4g} {}", amount, units[unit]);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,7 +14,10 @@ namespace warpsmith {
 
 /// Formats with four significant digits in the largest unit that is not above the size: "1.25 GiB",
 /// "300 MiB".
-std::string size_text(uint64_t bytes);
+std::string size_text(double bytes);
+std::string size_text(std::integral auto bytes) {
+  return size_text(static_cast<double>(bytes));
+}
 
 /// Formats with that many decimals; "-" if there is no value.
 std::string number_text(const std::optional<double>& value, int decimals);

@@ -142,7 +142,7 @@ Result<Change> Conservation::train(uint32_t step, std::span<const TrajectoryId> 
     return fail(ErrorCode::invalid_argument,
                 fmt::format("train: step {} names a trajectory twice", step));
   }
-  const Result<Change> allowed = check_trainable(step, ids);
+  Result<Change> allowed = check_trainable(step, ids);
   if (!allowed || (*allowed == Change::already)) return allowed;
   if (ids.empty() && step == last_step_) return Change::already;
   if (step <= last_step_) {

@@ -286,7 +286,6 @@ bool RolloutMachine::is_nearly_full(size_t more) const {
 
 std::vector<int32_t> RolloutMachine::ask_for_summary() {
   summarising_ = true;
-  const std::string last = results_.back();
   results_.back() += summary_request;
   std::vector<int32_t> text = results_text();
   if (room() - static_cast<int64_t>(text.size()) >= setup_->result_tokens) return text;

@@ -34,8 +34,7 @@ std::string show(const Finding& finding) {
     return fmt::format("{:.4g}", *number);
   }
   const int64_t whole = std::get<int64_t>(finding.value);
-  return finding.name.ends_with("_bytes") ? size_text(static_cast<uint64_t>(whole))
-                                          : std::to_string(whole);
+  return finding.name.ends_with("_bytes") ? size_text(whole) : std::to_string(whole);
 }
 
 const char* mark(FindingState state) {

@@ -194,9 +194,9 @@ std::string page_text(const RunPage& page) {
   text += line("tokens", grouped(s.tokens) + ", " + grouped(s.action_tokens) + " of them sampled");
   if (!page.composed.empty()) text += line("composed", page.composed);
   if (s.memory_peak && s.memory_plan) {
-    text += line("memory", size_text(static_cast<uint64_t>(*s.memory_peak)) +
-                               " of tensors on the learner's GPU at most, " +
-                               size_text(static_cast<uint64_t>(*s.memory_plan)) + " planned");
+    text +=
+        line("memory", size_text(*s.memory_peak) + " of tensors on the learner's GPU at most, " +
+                           size_text(*s.memory_plan) + " planned");
   }
   return for_terminal(text + event_lines(page.events));
 }

@@ -135,7 +135,7 @@ at::Tensor kl_loss(const LossConfig& config, const PolicyTokens& tokens) {
 
 at::Tensor value_loss(const at::Tensor& value, const at::Tensor& target, const at::Tensor& first,
                       double clip) {
-  const Tensor plain = 0.5 * (value - target).square();
+  Tensor plain = 0.5 * (value - target).square();
   if (clip <= 0) return plain;
   const Tensor held = first + at::clamp(value - first, -clip, clip);
   return at::maximum(plain, 0.5 * (held - target).square());

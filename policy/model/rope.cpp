@@ -64,7 +64,7 @@ double rope_magnitude(const ModelConfig& config) {
 at::Tensor rope_frequencies(const ModelConfig& config) {
   const auto dim = static_cast<double>(config.head_dim);
   const at::Tensor exponents = at::arange(0, config.head_dim, 2, at::kFloat) / dim;
-  const at::Tensor frequencies = at::pow(config.rope_theta, exponents).reciprocal();
+  at::Tensor frequencies = at::pow(config.rope_theta, exponents).reciprocal();
   switch (config.rope.kind) {
     case RopeScalingKind::none:
       return frequencies;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/run/stack_record.hpp"
 
+#include <fmt/format.h>
+
 #include <sched.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -95,7 +97,7 @@ std::vector<std::string> record_differences(const std::string& before, const std
   std::vector<std::string> out;
   for (const auto& [field, value] : all.items()) {
     const std::string was = shown(old, field), is = shown(current, field);
-    if (was != is) out.push_back(field + ": " + was + " before, " + is + " now");
+    if (was != is) out.push_back(fmt::format("{}: {} before, {} now", field, was, is));
   }
   return out;
 }

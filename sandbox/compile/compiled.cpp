@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
+#include <utility>
 #include <vector>
 
 #include "runtime/bytes.hpp"
@@ -92,14 +93,14 @@ bool was_stopped(const JailExit& exit) {
 CompileCache::CompileCache(std::string folder, uint64_t max_bytes)
     : folder_(std::move(folder)), max_bytes_(max_bytes) {}
 
-Result<CompileCache> CompileCache::open(const std::string& folder, uint64_t max_bytes) {
+Result<CompileCache> CompileCache::open(const std::string& folder, int64_t max_bytes) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) {
     return fail(ErrorCode::io_failed, "compile cache " + folder + ": " + error.message());
   }
   OwnedFolder::sweep(folder);
-  CompileCache cache{folder, max_bytes};
+  CompileCache cache{folder, static_cast<uint64_t>(max_bytes)};
   cache.shrink();
   return cache;
 }
@@ -205,14 +206,14 @@ std::string content_of(const FileSet& files) {
 }
 
 std::optional<Compiled> unfit_sources(const FileSet& files, const std::string& main,
-                                      uint64_t most_bytes) {
+                                      int64_t most_bytes) {
   if (!files.contains(main)) {
     return failed_compiling(VerdictClass::compile_error, "solution/" + main + " is missing");
   }
   size_t bytes = 0;  // counted as in sandbox/workspace
   for (const auto& [name, content] : files) bytes += content.size();
   std::string why;
-  if (bytes > most_bytes) {
+  if (std::cmp_greater(bytes, most_bytes)) {
     why = fmt::format("the source has {} bytes, more than {}", bytes, most_bytes);
   } else if (files.at(main).find_first_not_of(" \t\r\n") == std::string::npos) {
     why = main + " is empty";

@@ -23,7 +23,7 @@ namespace warpsmith::sandbox {
 class CompileCache {
  public:
   /// `max_bytes` 0: keeps nothing.
-  static Result<CompileCache> open(const std::string& folder, uint64_t max_bytes);
+  static Result<CompileCache> open(const std::string& folder, int64_t max_bytes);
 
   /// `key`: 64 hexadecimal digits. A hit makes the entry the most recently used.
   std::optional<std::string> find(const std::string& key);
@@ -81,7 +81,7 @@ std::string content_of(const FileSet& files);
 
 /// The failure of `files` that lack `main` or have more than `most_bytes`; else nothing.
 std::optional<Compiled> unfit_sources(const FileSet& files, const std::string& main,
-                                      uint64_t most_bytes);
+                                      int64_t most_bytes);
 
 /// The entry of `key` in the cache (`cached` is set), else the result of `fresh`, which is inserted
 /// if it lasts. Calls `fresh` once more after `process_failed`.

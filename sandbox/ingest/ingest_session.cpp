@@ -414,6 +414,7 @@ OrFailure<void> IngestSession::try_timed(size_t mutant, MutantTrial& trial) {
 /// Everything in bfloat16 is not a mutant here: the tolerance is meant to allow it.
 OrFailure<void> IngestSession::gate_paper() {
   std::vector<MutantTrial> trials;
+  trials.reserve(description_.mutants.size());
   for (const std::string& name : description_.mutants) trials.push_back({.name = name});
   report("mutation gate, numerics paper");
   for (int i = 0; i < paper_sets; ++i) {

@@ -14,7 +14,7 @@ namespace warpsmith::sandbox {
 
 struct SolutionLimits {
   size_t files = 16;
-  size_t bytes = SandboxSettings{}.source_bytes;  // total of all files
+  size_t bytes = static_cast<size_t>(SandboxSettings{}.source_bytes);  // total of all files
 };
 
 /// Regular files beneath solution/, with names relative to it. `not_found` if `required` is

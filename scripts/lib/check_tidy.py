@@ -16,15 +16,17 @@ import compile_flags
 GCC_ONLY = ("-fno-trapping-math",)
 # libstdc++ 12 uses functions that it deprecates, which clang reports at our call.
 QUIET = ("-Wno-unknown-warning-option", "-Wno-deprecated-declarations")
-PATIENCE = 300  # seconds for one file; the slowest takes a tenth of it
+PATIENCE = 900  # seconds for one file or unit; the slowest takes a tenth of it
 
 
 def tidy(job):
     program, source, flags, deadline = job
+    # A unit includes sources.
+    checks = ["--checks=-bugprone-suspicious-include"]
     if time.monotonic() > deadline:
         return source, None, ""
     try:
-        done = subprocess.run([program, "--quiet", source, "--", *flags], capture_output=True, text=True,
+        done = subprocess.run([program, "--quiet", *checks, source, "--", *flags], capture_output=True, text=True,
                               timeout=PATIENCE)
     except subprocess.TimeoutExpired:
         return source, 1, f"took longer than {PATIENCE} s"
@@ -33,14 +35,14 @@ def tidy(job):
 
 def main():
     program, build, jobs, seconds = sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4])
-    commands = compile_flags.load(build)
     deadline = time.monotonic() + seconds
+    wanted = set(sys.argv[5:])  # without those that are not part of this build, like one of the two CUDA variants
     work = []
-    for source in sys.argv[5:]:
-        if source not in commands:
-            continue  # not part of this build, like one of the two CUDA variants
-        flags = [flag for flag in commands[source] if not flag.startswith(GCC_ONLY)]
-        work.append((program, source, [*flags, *QUIET], deadline))
+    for unit, sources, flags in compile_flags.units(build):
+        flags = [flag for flag in flags if not flag.startswith(GCC_ONLY)]
+        # A whole unit parses its headers once.
+        files = [unit] if wanted.issuperset(sources) else sorted(wanted.intersection(sources))
+        work += [(program, file, [*flags, *QUIET], deadline) for file in files]
     failed, left_out = 0, []
     with ThreadPoolExecutor(jobs) as pool:
         for source, code, text in pool.map(tidy, work):

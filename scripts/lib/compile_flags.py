@@ -17,14 +17,17 @@ def text_of(source):
 def load(build):
     """Source path (relative to the working directory) → compiler arguments, without the compiler
     cache in front, precompiled headers, the output, the dependency file and the source itself."""
+    return {source: flags for _, sources, flags in units(build) for source in sources}
+
+
+def units(build):
+    """Of each compiled file: its path, the sources in it (relative paths) and the arguments as in `load`."""
     with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as file:
         entries = json.load(file)
-    commands = {}
     for entry in entries:
-        flags = flags_of(shlex.split(entry["command"]), entry["directory"])
-        for source in sources_of(os.path.join(entry["directory"], entry["file"])):
-            commands[os.path.relpath(source)] = flags
-    return commands
+        unit = os.path.join(entry["directory"], entry["file"])
+        yield (unit, [os.path.relpath(source) for source in sources_of(unit)],
+               flags_of(shlex.split(entry["command"]), entry["directory"]))
 
 
 def sources_of(file):

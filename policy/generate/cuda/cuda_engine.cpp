@@ -123,8 +123,9 @@ CudaBackend::~CudaBackend() {
 }
 
 Result<void> CudaBackend::start_blas() {
-  auto blas =
-      Blas::make(options_.precision, stream_.get(), reinterpret_cast<void*>(workspace_.address()));
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver's addresses are integers
+  auto* const workspace = reinterpret_cast<void*>(workspace_.address());
+  auto blas = Blas::make(options_.precision, stream_.get(), workspace);
   if (!blas) return tl::unexpected(blas.error());
   blas_.emplace(std::move(*blas));
   return {};
@@ -280,6 +281,7 @@ Result<double> copy_bandwidth(int gpu) {
     const driver::DeviceMemory from(context.api(), copied_bytes);
     const driver::DeviceMemory to(context.api(), copied_bytes);
     std::vector<double> seconds;
+    seconds.reserve(copies);
     for (int i = 0; i < copies; ++i) {
       seconds.push_back(seconds_of_copy(context.api(), from.address(), to.address()));
     }

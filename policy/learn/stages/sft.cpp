@@ -30,6 +30,7 @@ bool has_action(const Conversation& c) {
 
 std::vector<int64_t> sizes_of(const std::vector<Conversation>& conversations) {
   std::vector<int64_t> sizes;
+  sizes.reserve(conversations.size());
   for (const Conversation& c : conversations)
     sizes.push_back(static_cast<int64_t>(c.tokens.size()));
   return sizes;

@@ -239,7 +239,8 @@ JailSpec CpuCompiler::jail_for(const FileSet& files) const {
 Compiled CpuCompiler::result_of(JailExit exit) const {
   if (exit.exit_code != 0) {
     if (auto large = too_large_a_file(exit, most_object_bytes)) return std::move(*large);
-    exit.err.resize(std::min<size_t>(exit.err.size(), options_.settings.message_bytes));
+    exit.err.resize(
+        std::min(exit.err.size(), static_cast<size_t>(options_.settings.message_bytes)));
     return failed_compiling(VerdictClass::compile_error, summarise_errors(exit.err));
   }
   if (!exit.output_cut) return inspected(std::move(exit.out));

@@ -213,9 +213,9 @@ Compiled CudaCompiler::inspected(std::string cubin) const {
 }
 
 Compiled CudaCompiler::refused(const std::string& log) const {
-  return failed_compiling(
-      VerdictClass::compile_error,
-      summarise_cuda_errors(log.substr(0, options_.sandbox.settings.message_bytes)));
+  return failed_compiling(VerdictClass::compile_error,
+                          summarise_cuda_errors(log.substr(
+                              0, static_cast<size_t>(options_.sandbox.settings.message_bytes))));
 }
 
 Result<Compiled> CudaCompiler::by_nvcc(const FileSet& files, Deadline deadline) const {
@@ -244,8 +244,9 @@ Result<Compiled> CudaCompiler::compile_fresh(const FileSet& files, Deadline dead
     result.lasting = false;
   } else if (answer->object->failed) {
     const std::string why = "the compiler failed: " + answer->object->log;
-    result = failed_compiling(VerdictClass::compile_error,
-                              why.substr(0, options_.sandbox.settings.message_bytes));
+    result = failed_compiling(
+        VerdictClass::compile_error,
+        why.substr(0, static_cast<size_t>(options_.sandbox.settings.message_bytes)));
     result.lasting = false;
   } else if (answer->object->compiled) {
     result = inspected(std::move(answer->object->cubin));

@@ -299,7 +299,8 @@ Result<JailSpec> HostCompiler::loaders_jail(const HostSubmission& submission,
 Compiled HostCompiler::result_of(JailExit exit) const {
   if (exit.exit_code != 0) {
     if (auto large = too_large_a_file(exit, most_extension_bytes)) return std::move(*large);
-    exit.err.resize(std::min<size_t>(exit.err.size(), options_.sandbox.settings.message_bytes));
+    exit.err.resize(
+        std::min(exit.err.size(), static_cast<size_t>(options_.sandbox.settings.message_bytes)));
     return failed_compiling(VerdictClass::compile_error, summarise_host_errors(exit.err));
   }
   if (exit.output_cut) {

@@ -47,7 +47,7 @@ Result<Compiled> parse_python(const FileSet& modules, const SandboxOptions& opti
   TRY(const auto jail, syntax_jail(modules, options));
   return run_compiler(jail, parse_timeout, deadline, [&](const JailExit& exit) {
     if (exit.exit_code == 0) return Compiled{};
-    std::string why = exit.err.substr(0, options.settings.message_bytes);
+    std::string why = exit.err.substr(0, static_cast<size_t>(options.settings.message_bytes));
     while (why.ends_with('\n')) why.pop_back();
     return failed_compiling(VerdictClass::compile_error, why.empty() ? "the parser crashed" : why);
   });

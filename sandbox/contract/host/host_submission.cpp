@@ -102,7 +102,7 @@ bool asks_torch_to_build(const FileSet& modules) {
 
 }  // namespace
 
-OrFailed<HostSubmission> host_submission(const FileSet& files, uint64_t most_bytes) {
+OrFailed<HostSubmission> host_submission(const FileSet& files, int64_t most_bytes) {
   const auto refused = [](std::string text) {
     return tl::unexpected(failed_compiling(VerdictClass::compile_error, std::move(text)));
   };

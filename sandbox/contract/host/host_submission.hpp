@@ -42,6 +42,6 @@ struct HostSubmission {
 
 /// `compile_error` names a file that is missing, misplaced, no text or too large. Leaves out files
 /// that the build provides (binding.cpp, binding_registry.h, model.py, reference.py). Pure.
-OrFailed<HostSubmission> host_submission(const FileSet& files, uint64_t most_bytes);
+OrFailed<HostSubmission> host_submission(const FileSet& files, int64_t most_bytes);
 
 }  // namespace warpsmith::sandbox
