@@ -134,7 +134,7 @@ caf::result<bool> BrainState::generate(const GenerateCall& call) {
     log_->close(call.session);  // its next request is also recorded in full
   }
   session.tokens.insert(session.tokens.end(), call.new_tokens.begin(), call.new_tokens.end());
-  Turn& turn = session.turn.emplace();
+  Turn& turn = session.turn.emplace(Turn{});
   turn.number = call.turn;
   turn.credit = call.credit;
   turn.rollout = caf::actor_cast<RolloutActor>(self_->current_sender());

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/telemetry/telemetry.hpp"
 
+#include <fmt/format.h>
+
 #include "actors/protocol/inspect.hpp"
 
 namespace warpsmith::actors {
@@ -12,7 +14,7 @@ template <class Value>
 void keep(const std::string& source, const std::map<std::string, Value>& seen,
           std::map<std::string, Value>& latest) {
   for (const auto& [name, value] : seen) {
-    const std::string key = source + '.' + name;
+    const std::string key = fmt::format("{}.{}", source, name);
     if (latest.size() < most_names || latest.contains(key)) latest[key] = value;
   }
 }

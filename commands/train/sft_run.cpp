@@ -154,6 +154,7 @@ Result<policy::SftStage> make_stage(const RunConfig& config, const fs::path& dat
   TRY(auto model, start_model(config));
   TRY(const auto frame, chat_frame(config.agent, tokenizer, config.model.folder));
   std::vector<policy::Conversation> conversations;
+  conversations.reserve(demonstrations.size());
   for (const auto& one : demonstrations) {
     conversations.push_back(tokenised(one, tokenizer, frame));
   }

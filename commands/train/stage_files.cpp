@@ -47,6 +47,7 @@ Result<std::map<std::string, double>> run_figures(const RunPaths& paths, bool le
   TRY(auto reader, TrajectoryReader::open(paths));
   TRY(const auto rows, reader.closed());
   std::vector<Outcome> outcomes;
+  outcomes.reserve(rows.size());
   for (const TrajectoryRow& row : rows) outcomes.push_back(*row.outcome);
   auto figures = figures_of(outcomes, learns ? window : outcomes.size());
   figures["trajectories"] = static_cast<double>(outcomes.size());

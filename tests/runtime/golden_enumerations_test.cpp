@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers and names of enumerations: records hold the numbers; the database, JSON and messages the
 // names.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <set>
@@ -39,7 +40,7 @@ template <class Enum>
 void add_values(std::set<std::string>& lines, const std::string& type,
                 const std::vector<std::pair<Enum, std::string>>& values) {
   for (const auto& [value, name] : values) {
-    lines.insert(type + ' ' + std::to_string(static_cast<int>(value)) + ' ' + name);
+    lines.insert(fmt::format("{} {} {}", type, static_cast<int>(value), name));
   }
 }
 

@@ -101,7 +101,7 @@ TEST(DurableFileTest, HashOfAFileIsTheHashOfItsBytes) {
   std::ofstream{folder.path() / "data"} << content;
   EXPECT_EQ(hash_of_file(folder.path() / "data").value(), "2429cf4e97634e431cd038e93fed8d74")
       << "as xxhsum -H2 prints it";
-  std::ofstream{folder.path() / "none"};
+  std::ofstream{folder.path() / "none"} << "";
   EXPECT_EQ(hash_of_file(folder.path() / "none").value(), "99aa06d3014798d86001c324468d497f");
 }
 
