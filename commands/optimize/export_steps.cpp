@@ -40,7 +40,7 @@ std::string map_type(Dtype type) {
 #define WARPSMITH_CASE(ours, cudas) \
   case Dtype::ours:                 \
     return "CU_TENSOR_MAP_DATA_TYPE_" #cudas;
-    // NOLINTNEXTLINE(bugprone-branch-clone): several types are copied as plain bytes
+    // NOLINTNEXTLINE(bugprone-branch-clone): several types have the same bytes
     WARPSMITH_TENSOR_MAP_TYPES(WARPSMITH_CASE)
 #undef WARPSMITH_CASE
   }

@@ -9,9 +9,9 @@ namespace {
 TEST(TextTest, SizesHaveTheLargestUnitThatIsNotAboveThem) {
   EXPECT_EQ(size_text(0), "0 B");
   EXPECT_EQ(size_text(1023), "1023 B");
-  EXPECT_EQ(size_text(300LL << 20U), "300 MiB");
-  EXPECT_EQ(size_text(5LL << 28U), "1.25 GiB");
-  EXPECT_EQ(size_text(3LL << 50U), "3072 TiB");
+  EXPECT_EQ(size_text(300ULL << 20U), "300 MiB");
+  EXPECT_EQ(size_text(5ULL << 28U), "1.25 GiB");
+  EXPECT_EQ(size_text(3ULL << 50U), "3072 TiB");
 }
 
 TEST(TextTest, MissingNumbersAreDashes) {

@@ -123,9 +123,9 @@ CudaBackend::~CudaBackend() {
 }
 
 Result<void> CudaBackend::start_blas() {
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver's addresses are integers
-  auto* const workspace = reinterpret_cast<void*>(workspace_.address());
-  auto blas = Blas::make(options_.precision, stream_.get(), workspace);
+  auto blas =
+      // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver's type
+      Blas::make(options_.precision, stream_.get(), reinterpret_cast<void*>(workspace_.address()));
   if (!blas) return tl::unexpected(blas.error());
   blas_.emplace(std::move(*blas));
   return {};
