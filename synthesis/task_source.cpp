@@ -2,15 +2,15 @@
 #include "synthesis/task_source.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cctype>
+#include <iterator>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <sstream>
 #include <string_view>
+#include <utility>
 
 #include "runtime/bytes.hpp"
-#include "runtime/run/durable_file.hpp"
 #include "runtime/task_options.hpp"
 
 namespace warpsmith::synthesis {
@@ -18,54 +18,47 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Needed {
-  std::string_view keyword, name;
-};
-constexpr std::array<Needed, 3> needed{
-    {{"class", "Model"}, {"def", "get_inputs"}, {"def", "get_init_inputs"}}};
+constexpr size_t most_endings = 4;  // in a message
 
-constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";  // Python skips it as well
-
-bool is_identifier(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-}
-
-/// True if the line, without indentation, defines that name.
-bool defines(std::string_view line, const Needed& part) {
-  if (!line.starts_with(part.keyword)) return false;
-  line.remove_prefix(part.keyword.size());
-  const size_t space = line.find_first_not_of(" \t");
-  if (space == 0 || space == std::string_view::npos) return false;
-  line.remove_prefix(space);
-  if (!line.starts_with(part.name)) return false;
-  return line.size() == part.name.size() || !is_identifier(line[part.name.size()]);
-}
-
-bool has_definition(const std::string& text, const Needed& part) {
-  std::istringstream lines{text};
-  for (std::string line; std::getline(lines, line);) {
-    if (defines(line, part)) return true;
+/// "12 *.jsonl, 3 *.cu", the most frequent endings first.
+std::string endings_text(const std::map<std::string, size_t>& endings) {
+  std::vector<std::pair<size_t, std::string>> found;
+  found.reserve(endings.size());
+  for (const auto& [ending, count] : endings) found.emplace_back(count, ending);
+  std::ranges::sort(found, std::ranges::greater{});
+  std::string out;
+  for (const auto& [count, ending] : found | std::views::take(most_endings)) {
+    out += (out.empty() ? "" : ", ") + std::to_string(count) + " *" + ending;
   }
-  return false;
+  return out.empty() ? "no file" : out;
 }
 
-Result<std::vector<fs::path>> files_of(const fs::path& place) {
+/// The places of tasks in a file or folder.
+Result<std::vector<fs::path>> places_of(const fs::path& place) {
   std::error_code error;
-  if (fs::is_regular_file(place, error)) return std::vector{place};
+  if (fs::is_regular_file(file_of(place), error)) return std::vector{place};
   if (!fs::is_directory(place, error)) {
     return fail(ErrorCode::not_found, place.string() + ": no such file or folder of tasks");
   }
   std::vector<fs::path> files;
+  std::map<std::string, size_t> endings;
   fs::recursive_directory_iterator entries(place, error);
   for (; !error && entries != fs::recursive_directory_iterator(); entries.increment(error)) {
     std::error_code vanished;  // the file may be gone by now
-    const bool task = entries->is_regular_file(vanished) && entries->path().extension() == ".py";
-    if (task) files.push_back(entries->path());
+    if (!entries->is_regular_file(vanished)) continue;
+    ++endings[entries->path().extension().string()];
+    files.push_back(entries->path());
   }
   if (error) return fail(ErrorCode::io_failed, place.string() + ": " + error.message());
-  if (files.empty()) return fail(ErrorCode::not_found, place.string() + ": contains no *.py task");
   std::ranges::sort(files);
-  return files;
+  std::vector<fs::path> out;
+  for (const fs::path& file : files) std::ranges::move(places_in(file), std::back_inserter(out));
+  if (!out.empty()) return out;
+  return fail(ErrorCode::not_found,
+              place.string() +
+                  ": contains no task: expected *.py, or definitions/**/*.json of "
+                  "flashinfer-bench; found " +
+                  endings_text(endings));
 }
 
 /// The text after `mark` on the first line that begins with it.
@@ -92,7 +85,9 @@ class Collection {
       return fail(ErrorCode::already_exists,
                   file.string() + ": the same task as " + same->second.string());
     }
-    if (ids_.contains(task.id)) task.id = file.parent_path().filename().string() + '-' + task.id;
+    if (ids_.contains(task.id)) {
+      task.id = named_path(file).parent_path().filename().string() + '-' + task.id;
+    }
     if (!ids_.emplace(task.id, file).second) {
       return fail(ErrorCode::already_exists,
                   file.string() + ": another task has the id " + task.id);
@@ -129,19 +124,8 @@ Result<PrecisionLane> named_lane(const std::string& code) {
 }
 
 Result<Task> load_task(const fs::path& file) {
-  std::error_code error;
-  if (fs::is_directory(file, error)) {
-    return fail(ErrorCode::invalid_argument,
-                file.string() + ": expected a task file, got a folder");
-  }
-  TRY(auto text, read_text_file(file, max_task_bytes));
-  if (text.starts_with(byte_order_mark)) text.erase(0, byte_order_mark.size());
-  for (const Needed& part : needed) {
-    if (has_definition(text, part)) continue;
-    return fail(ErrorCode::parse_failed,
-                file.string() + ": a task needs `" + std::string{part.keyword} + ' ' +
-                    std::string{part.name} + "` at its top level, found none");
-  }
+  TRY(auto read, read_task_text(file));
+  std::string& text = read.text;
   if (const auto options = read_task_options(text); !options) {
     return fail(file.string(), options.error());
   }
@@ -150,9 +134,7 @@ Result<Task> load_task(const fs::path& file) {
   const auto lane = named_lane(text);
   if (!lane) return fail(file.string(), lane.error());
   Task task;
-  // In a folder for `check`, the task's file is named reference.py.
-  task.id = (file.stem() == "reference" ? fs::absolute(file).parent_path().filename() : file.stem())
-                .string();
+  task.id = named_path(file).filename().string();
   task.device = device->value_or(DeviceClass::cpu);
   task.lane = *lane;
   task.source = file.string();
@@ -165,7 +147,7 @@ Result<FoundTasks> find_tasks(const std::vector<fs::path>& places) {
   Collection collection;
   std::vector<RefusedFile> refused;
   for (const fs::path& place : places) {
-    TRY(const auto files, files_of(place));
+    TRY(const auto files, places_of(place));
     for (const fs::path& file : files) {
       auto task = load_task(file);
       const auto added = task ? collection.add(std::move(*task), file)

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "policy/text/json_depth.hpp"
 #include "policy/text/tool_call_grammar.hpp"
+#include "runtime/json_depth.hpp"
 #include "runtime/json_text.hpp"
 #include "runtime/message_text.hpp"
 
@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 using policy::ChatMessage;
 
 Json parsed(const std::string& text) {
-  policy::JsonDepth depth{static_cast<int>(policy::max_json_depth)};
+  JsonDepth depth{static_cast<int>(policy::max_json_depth)};
   Json value = Json::parse(text, depth.watch(), /*allow_exceptions=*/false);
   return depth.exceeded() ? Json(Json::value_t::discarded) : value;
 }
@@ -159,7 +159,7 @@ constexpr size_t shown = 80;       // characters of a body that is not an answer
 constexpr size_t most_calls = 64;  // of one answer; a turn may have fewer
 
 Json json_in(std::string_view text) {
-  policy::JsonDepth depth;
+  JsonDepth depth;
   Json value = Json::parse(text, depth.watch(), /*allow_exceptions=*/false);
   return depth.exceeded() ? Json(Json::value_t::discarded) : value;
 }

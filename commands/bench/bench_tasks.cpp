@@ -36,7 +36,7 @@ struct TasksArguments {
   int gpu = 0;
   int64_t slots = 1;
   std::vector<std::string> baselines{"none"};
-  bool json = false;
+  bool json = false, texts = false;
 };
 
 json verdict_json(const std::optional<Judgement>& judgement) {
@@ -65,6 +65,7 @@ json task_json(const SurveyedTask& task) {
            {"wrong", verdict_json(task.wrong)}};
   out["eager_ms"] = task.facts ? json(task.facts->eager_ms) : json();
   out["compile_ms"] = task.facts ? json(task.facts->compile_ms) : json();
+  out["insensitive"] = is_insensitive(task) ? json(task.facts->insensitive) : json();
   return out;
 }
 
@@ -72,10 +73,15 @@ std::string to_json(const Survey& survey) {
   json tasks = json::array();
   for (const SurveyedTask& task : survey.tasks) tasks.push_back(task_json(task));
   const SurveyCounts sum = survey.counts();
-  const json out{
-      {"tasks", tasks},     {"taken_in", sum.accepted},         {"refused", sum.refused},
-      {"right", sum.right}, {"right_passed", sum.right_passed}, {"beat_compile", sum.beat_compile},
-      {"wrong", sum.wrong}, {"wrong_passed", sum.wrong_passed}};
+  const json out{{"tasks", tasks},
+                 {"taken_in", sum.accepted},
+                 {"insensitive", sum.insensitive},
+                 {"refused", sum.refused},
+                 {"right", sum.right},
+                 {"right_passed", sum.right_passed},
+                 {"beat_compile", sum.beat_compile},
+                 {"wrong", sum.wrong},
+                 {"wrong_passed", sum.wrong_passed}};
   return json_text(out) + '\n';
 }
 
@@ -98,6 +104,8 @@ std::string survey_text(const SurveyedTask& task) {
   if (!task.facts) return out + "  refused  " + task.refusal + '\n';
   out += fmt::format("  accepted after {:.1f} s: eager {:.4f} ms, torch.compile {:.4f} ms\n",
                      task.ingest_s, task.facts->eager_ms, task.facts->compile_ms);
+  if (is_insensitive(task))
+    out += "  cannot tell from right answers: " + task.facts->insensitive + '\n';
   if (task.right) out += "  right    " + verdict_line(task.right) + '\n';
   if (task.wrong) out += "  wrong    " + verdict_line(task.wrong) + '\n';
   return out;
@@ -105,6 +113,7 @@ std::string survey_text(const SurveyedTask& task) {
 
 std::string sum_text(const SurveyCounts& sum) {
   std::vector<BenchRow> rows{{"tasks accepted", std::to_string(sum.accepted), {}},
+                             {"of them insensitive", std::to_string(sum.insensitive), {}},
                              {"tasks refused", std::to_string(sum.refused), {}}};
   if (sum.right > 0) {
     const std::string of = fmt::format(" of {}", sum.right);
@@ -237,10 +246,30 @@ Result<Survey> survey_all(const TasksArguments& args, const synthesis::FoundTask
   return survey;
 }
 
+/// Prints a line of JSON for each task, with its text in KernelBench's form, and for each file
+/// without one. `synth import` reads them.
+ExitCode print_texts(const synthesis::FoundTasks& found) {
+  for (const Task& task : found.tasks) {
+    const auto read = synthesis::read_task_text(task.source);
+    if (!read) return report(read.error());
+    std::cout << json_text(json{{"task", task.id},
+                                {"file", synthesis::file_of(task.source).string()},
+                                {"format", read->format},
+                                {"code", task.code}})
+              << '\n';
+  }
+  for (const synthesis::RefusedFile& file : found.refused) {
+    std::cout << json_text(json{{"file", file.file.string()}, {"refusal", file.why.message}})
+              << '\n';
+  }
+  return ExitCode::success;
+}
+
 ExitCode bench_tasks(const TasksArguments& args) {
   const SignalWait signals{stop_notice};
   auto found = synthesis::find_tasks(args.places);
   if (!found) return report(found.error());
+  if (args.texts) return print_texts(*found);
   if (sandbox::contract_named(args.contract).runs_on == sandbox::RunsOn::task) {
     for (Task& task : found->tasks) task.device = host_device(task);
   }
@@ -255,11 +284,11 @@ ExitCode bench_tasks(const TasksArguments& args) {
 
 const char* const tasks_footer =
     "Ingests each task as a run does (measured once, then cached on disk) and reports which are\n"
-    "refused and why: random tasks, tasks that do not fit the GPU, tasks whose wrong kernels "
-    "would\n"
-    "pass, files without a task. With --solutions it also judges SOLUTIONS/TASK/ and\n"
-    "the wrong solution that SOLUTIONS/TASK/wrong.json makes of it. Ctrl-C ends with the tasks so\n"
-    "far.\n"
+    "refused and why: random tasks, tasks that do not fit the GPU, files without a task. An\n"
+    "accepted task that cannot tell some wrong answers from right ones is marked insensitive. "
+    "With\n"
+    "--solutions it also judges SOLUTIONS/TASK/ and the wrong solution that\n"
+    "SOLUTIONS/TASK/wrong.json makes of it. Ctrl-C ends with the tasks so far.\n"
     "Example:\n"
     "  warpsmith bench tasks KernelBench/level1 --contract device --solutions my_kernels";
 
@@ -287,6 +316,9 @@ Command bench_tasks_part() {
                 ->check(CLI::Range(1, 64));
             add_baselines_option(app, args->baselines);
             app.add_flag("--json", args->json, "Print one JSON object on standard output");
+            app.add_flag("--texts", args->texts,
+                         "Print each task's text in KernelBench's form as a line of JSON; ingest "
+                         "nothing");
             app.footer(tasks_footer);
             return [args] { return bench_tasks(*args); };
           }};

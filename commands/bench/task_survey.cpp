@@ -60,10 +60,15 @@ Result<SolutionPair> solutions_of(const Task& task, const fs::path& solutions,
   return pair;
 }
 
+bool is_insensitive(const SurveyedTask& task) {
+  return task.facts && !task.facts->insensitive.empty();
+}
+
 SurveyCounts Survey::counts() const {
   SurveyCounts sum;
   for (const SurveyedTask& task : tasks) {
     ++(task.facts ? sum.accepted : sum.refused);
+    sum.insensitive += is_insensitive(task) ? 1 : 0;
     sum.right += task.right ? 1 : 0;
     sum.right_passed += has_passed(task.right) ? 1 : 0;
     sum.beat_compile += beats_compile(task.right) ? 1 : 0;

@@ -35,9 +35,13 @@ struct SurveyedTask {
   std::optional<Judgement> right, wrong;
 };
 
+/// Whether it was accepted and would pass some wrong answer.
+bool is_insensitive(const SurveyedTask& task);
+
 /// Counts over all tasks.
 struct SurveyCounts {
   int64_t accepted = 0, refused = 0;
+  int64_t insensitive = 0;                                // of the accepted ones
   int64_t right = 0, right_passed = 0, beat_compile = 0;  // by > 5 % at the interval's lower end
   int64_t wrong = 0, wrong_passed = 0;
 };

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "policy/text/json_depth.hpp"
+#include "runtime/json_depth.hpp"
 
 namespace warpsmith::commands {
 namespace {
@@ -83,7 +83,7 @@ LineReader::Status LineReader::next(std::string& line, std::chrono::milliseconds
 }
 
 RpcLine read_rpc_line(std::string_view line) {
-  policy::JsonDepth depth;
+  JsonDepth depth;
   try {
     const json body = json::parse(line, depth.watch());
     if (depth.exceeded()) return error_line(RpcCode::parse_error, "JSON is nested too deeply");

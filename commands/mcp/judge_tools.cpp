@@ -69,7 +69,7 @@ Result<void> check_size(const json& files) {
 /// The file of a task named by its path or its id.
 Result<std::string> task_file(const std::string& task, const std::vector<fs::path>& places) {
   std::error_code error;
-  if (fs::is_regular_file(task, error)) return task;
+  if (fs::is_regular_file(synthesis::file_of(task), error)) return task;
   TRY(const auto found, synthesis::find_tasks(places));
   const auto named = std::ranges::find(found.tasks, task, &Task::id);
   if (named != found.tasks.end()) return named->source;

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "policy/text/json_depth.hpp"
+#include "runtime/json_depth.hpp"
 #include "runtime/json_text.hpp"
 
 namespace warpsmith::commands {
@@ -84,7 +84,7 @@ ApiResult<std::string> read_string(const std::string& param, const Json& value) 
 }
 
 ApiResult<Json> read_object(std::string_view body) {
-  policy::JsonDepth depth;
+  JsonDepth depth;
   try {
     Json parsed = Json::parse(body, depth.watch());
     if (depth.exceeded()) {

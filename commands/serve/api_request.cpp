@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands/serve/served_text.hpp"
-#include "policy/text/json_depth.hpp"
+#include "runtime/json_depth.hpp"
 #include "runtime/json_text.hpp"
 
 namespace warpsmith::commands {
@@ -53,7 +53,7 @@ ApiResult<std::string> read_content(const std::string& at, const Json& content) 
 /// The arguments of a call of the client's history: a JSON object, written as a string.
 ApiResult<Json> read_arguments(const std::string& at, const Json& value) {
   TRY(const auto text, read_string(at, value));
-  policy::JsonDepth depth;
+  JsonDepth depth;
   Json parsed = Json::parse(text, depth.watch(), /*allow_exceptions=*/false);
   if (!parsed.is_object() || depth.exceeded()) {
     return unexpected_value(at, "a JSON object, written as a string", value);

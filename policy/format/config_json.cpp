@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "policy/model/config.hpp"
-#include "policy/text/json_depth.hpp"
+#include "runtime/json_depth.hpp"
 
 namespace warpsmith::policy {
 namespace {

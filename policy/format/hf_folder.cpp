@@ -8,7 +8,7 @@
 
 #include "policy/format/config_json.hpp"
 #include "policy/format/safetensors.hpp"
-#include "policy/text/json_depth.hpp"
+#include "runtime/json_depth.hpp"
 #include "runtime/run/durable_file.hpp"
 
 namespace warpsmith::policy {

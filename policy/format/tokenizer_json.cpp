@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "policy/text/json_depth.hpp"
+#include "runtime/json_depth.hpp"
 #include "runtime/run/durable_file.hpp"
 
 namespace warpsmith::policy {

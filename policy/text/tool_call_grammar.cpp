@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "policy/text/json_depth.hpp"
+#include "runtime/json_depth.hpp"
 #include "runtime/result.hpp"
 
 namespace warpsmith::policy {

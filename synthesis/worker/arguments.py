@@ -151,7 +151,8 @@ def parser():
                         help="the number of the GPU that candidates use, among the visible ones; default: the first")
     _add_ingest(commands.add_parser("ingest", help="has the sandbox take in the tasks of a finished set"))
     taken = commands.add_parser("import", help="filters foreign tasks")
-    taken.add_argument("source", metavar="SRC", help="*.parquet, *.arrow, *.jsonl, *.py, or a folder of them")
+    taken.add_argument("source", metavar="SRC",
+                       help="*.parquet, *.arrow, *.jsonl, *.py, the tasks of another suite, or a folder of them")
     taken.add_argument("--sample", type=_positive(int), metavar="N", help="judges N rows; exit status 1 if one fails")
     _add_filters(taken)
     return found

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-# Foreign tasks: rows of files with the columns of CUDA-Agent-Ops-6K, and programs; also of folders of both.
+# Foreign tasks: rows of files with the columns of CUDA-Agent-Ops-6K, programs, and tasks of other suites; also of
+# folders of these.
 #
 # Only the form is read here. Rows are never trusted: workers judge them as they do composed ones.
 import json
 import pathlib
 import random
 
+import other_suites
 from reasons import storable
 from row_files import MOST_CODE, READERS, Unreadable
 
 _MOST_SOURCE = 200  # letters
-_KINDS = ", ".join(f"*{suffix}" for suffix in READERS)
+_KINDS = ", ".join(f"*{suffix}" for suffix in READERS) + ", or a suite's tasks (docs/suites.md)"
 
 
 def _problem(values):
@@ -55,7 +57,11 @@ def _files(path):
     if (path / "journal.jsonl").exists():  # a run of `synth`; its other files contain no further tasks
         return [path / "tasks.parquet"]
     found = sorted(p for p in path.rglob("*") if p.is_file() and not _is_hidden(p.relative_to(path)))
-    return [p for p in found if p.suffix in READERS and not _is_left_over(p)]
+    others = other_suites.rows_by_file(path)
+    if any(p.suffix == ".json" for p in others):  # definitions of flashinfer-bench, whose folders hold no rows
+        found = [p for p in found if p.suffix != ".jsonl" or not {"workloads", "traces"} & set(p.parts)]
+    found = [p for p in found if p in others or p.with_name("func_forward.py") not in others]  # what it was made from
+    return [p for p in found if p in others or p.suffix in READERS and not _is_left_over(p)]
 
 
 def _is_left_over(path):
@@ -74,26 +80,28 @@ def _is_hidden(path):
 
 
 def _checked_files(source):
+    """Pairs of a file and its reader."""
     path = pathlib.Path(source)
     files = _files(path)
     if not files:
         raise Unreadable(f"{path}: holds no {_KINDS}")
-    if wrong := [file for file in files if file.suffix not in READERS]:
+    others = other_suites.rows_by_file(path) if path.is_dir() or path.suffix in (".py", ".json") else {}
+    if wrong := [file for file in files if file.suffix not in READERS and file not in others]:
         raise Unreadable(f"{wrong[0]}: expected {_KINDS}")
-    return files
+    return [(file, others.get(file) or READERS[file.suffix]) for file in files]
 
 
 def check(source):
     """Raises Unreadable unless all files have a form that can be imported; looks at the first row of each data file."""
-    for file in _checked_files(source):
-        if file.suffix != ".py":
-            next(READERS[file.suffix](file), None)
+    for file, reader in _checked_files(source):
+        if callable(reader) and file.suffix != ".py":
+            next(reader(file), None)
 
 
 def read(source):
     """The rows of a file or folder, one after another. Raises Unreadable."""
-    for file in _checked_files(source):
-        for number, row in enumerate(READERS[file.suffix](file)):
+    for file, reader in _checked_files(source):
+        for number, row in enumerate(reader(file) if callable(reader) else reader):
             yield _row(row, f"{file}:{number + 1}")
 
 

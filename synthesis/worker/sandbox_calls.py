@@ -94,4 +94,5 @@ def _answer(task):
     code = task["refusal_code"]
     if code in _MACHINE:
         raise Unable(task["refusal"])
-    return {"refusal": task["refusal"], "unsettled": code in _UNSETTLED, "seconds": round(task["ingest_s"], 6)}
+    refusal = task["refusal"] or task["insensitive"] and f"wrong answers would pass: {task['insensitive']}"
+    return {"refusal": refusal, "unsettled": code in _UNSETTLED, "seconds": round(task["ingest_s"], 6)}

@@ -28,7 +28,8 @@ for path in sorted(folder.iterdir()):
     if deed == "hang":
         time.sleep(600)
     refusal = deed and f"{{path}}: {{deed}} said so"
-    tasks.append({{"task": path.stem, "ingest_s": 0.5, "refusal": refusal, "refusal_code": deed}})
+    tasks.append({{"task": path.stem, "ingest_s": 0.5, "refusal": refusal, "refusal_code": deed,
+                  "insensitive": None}})
 print(json.dumps({{"tasks": tasks}}))
 """
 

@@ -13,6 +13,7 @@ from support import program
 
 import pyarrow  # noqa: E402
 import pyarrow.parquet  # noqa: E402
+import other_suites  # noqa: E402
 import row_files  # noqa: E402
 import rows  # noqa: E402
 from funnel import Funnel  # noqa: E402
@@ -114,6 +115,48 @@ class RowsTest(unittest.TestCase):
         (self.folder / "level1").mkdir()
         (self.folder / "level1/a.py").write_text(program("return x"))
         self.assertEqual([row["ops"] for row in rows.read(self.folder)], [None])
+
+    def rewriting(self, *lines, status=0):
+        """Stands in for the program: its `bench tasks --texts` prints these lines."""
+        answer = "".join(json.dumps(line) + "\n" for line in lines)
+        fake = self.folder.with_suffix(".program")
+        fake.write_text(f"#!/bin/sh\ncat <<'END'\n{answer}END\necho 'not well' >&2\nexit {status}\n")
+        fake.chmod(0o755)
+        self.addCleanup(fake.unlink)
+        self.addCleanup(other_suites.rows_by_file.cache_clear)
+        patched = mock.patch.dict("os.environ", WARPSMITH_PROGRAM=str(fake))
+        patched.start()
+        self.addCleanup(patched.stop)
+
+    def test_tasks_of_other_suites_come_in_kernelbench_s_form(self):
+        (self.folder / "a.py").write_text("plain")
+        (self.folder / "f").mkdir()
+        (self.folder / "f/func_forward.py").write_text("functional")
+        (self.folder / "f/1_origin.py").write_text("what it was made from")
+        (self.folder / "b.json").write_text("a definition")
+        (self.folder / "c.json").write_text("a broken one")
+        (self.folder / "notes.json").write_text("nothing")
+        (self.folder / "workloads").mkdir()
+        (self.folder / "workloads/b.jsonl").write_text('{"workload": 1}\n')
+        of = {name: str(self.folder / name) for name in ("a.py", "f/func_forward.py", "b.json", "c.json")}
+        self.rewriting({"task": "a", "file": of["a.py"], "format": "KernelBench", "code": "plain"},
+                       {"task": "f", "file": of["f/func_forward.py"], "format": "robust-kbench", "code": "whole"},
+                       {"task": "b-1", "file": of["b.json"], "format": "flashinfer-bench", "code": "one"},
+                       {"task": "b-2", "file": of["b.json"], "format": "flashinfer-bench", "code": "two"},
+                       {"file": of["c.json"], "refusal": "c.json: name: expected a text"},
+                       {"file": "elsewhere.py", "refusal": "a task needs `class Model`"})
+        rows.check(self.folder)
+        found = [(row["name"].rsplit("/", 1)[1], row["code"]) for row in rows.read(self.folder)]
+        self.assertEqual(found, [("a.py:1", "plain"), ("b.json:1", "one"), ("b.json:2", "two"), ("c.json:1", None),
+                                 ("func_forward.py:1", "whole")])
+        self.assertEqual([row["code"] for row in rows.read(self.folder / "a.py")], ["plain"])
+        self.assertEqual([row["problem"] for row in rows.read(self.folder) if row["code"] is None],
+                         ["c.json: name: expected a text"])
+
+    def test_a_program_that_fails_ends_the_import(self):
+        (self.folder / "a.py").write_text("plain")
+        self.rewriting(status=3)
+        self.assertIn("exit status 3: not well", self.complaint(self.folder))
 
     def test_sources_that_cannot_be_read(self):
         self.assertIn("no such file", self.complaint(self.folder / "none"))

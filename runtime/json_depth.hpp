@@ -2,7 +2,7 @@
 // Limits the nesting of untrusted JSON, because code that walks over it recurses. Pure.
 #pragma once
 
-namespace warpsmith::policy {
+namespace warpsmith {
 
 /// A callback for the parser, and whether the text was nested deeper than `most`. If it was,
 /// discard the result.
@@ -23,4 +23,4 @@ class JsonDepth {
   bool exceeded_ = false;
 };
 
-}  // namespace warpsmith::policy
+}  // namespace warpsmith
