@@ -72,8 +72,15 @@ struct TaskFacts {
   double flops = 0;        // counted by the reference worker; 0 if unknown
   double floor_ms = 0;     // lower bound: no honest kernel is faster
   double roofline_ms = 0;  // what the bytes and operations take at this machine's measured rates
+  /// The wrong answers that its outputs cannot tell from right ones under numerics `strict`, with
+  /// commas between; empty if there are none. Unfit for training, fit for an evaluation.
+  std::string insensitive;
+  /// Why torch.compile is no baseline: it failed, or differs from eager. Then verdicts name no time
+  /// of it, and `compile_ms` is eager's. Otherwise empty.
+  std::string compile_reason;
 
-  WARPSMITH_RECORD(signature, eager_ms, compile_ms, bytes_moved, flops, floor_ms, roofline_ms)
+  WARPSMITH_RECORD(signature, eager_ms, compile_ms, bytes_moved, flops, floor_ms, roofline_ms,
+                   insensitive, compile_reason)
 };
 
 }  // namespace warpsmith

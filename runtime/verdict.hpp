@@ -138,11 +138,15 @@ struct Verdict {
   std::optional<double> device_held_ms;     // how long the evaluation had exclusive use of the GPU
   JsonText evidence;                        // seed, raw samples, clocks, bounds
   std::optional<StrictResult> strict;       // only for a pass by numerics `paper`
-  std::string weakness;  // wrong answers that numerics `paper` accept for this task; else empty
+  std::string weakness;  // of a pass: wrong answers that its numerics accept for this task
 
   bool correct() const { return outcome == VerdictClass::passed; }
-  /// True if a pass proves enough for a reward.
-  bool is_rewarded() const { return correct() && (weakness.empty() || (strict && strict->passed)); }
+  /// True if a pass proves enough for a reward. By `strict` it always does: whether a policy trains
+  /// on a task that cannot tell some wrong answers is decided before (synthesis.insensitive).
+  bool is_rewarded() const {
+    return correct() &&
+           (trust != TrustClass::paper || weakness.empty() || (strict && strict->passed));
+  }
 
   WARPSMITH_RECORD(outcome, contract, trust, submission_hash, shapes, feedback, jail, phase_ms,
                    device_held_ms, evidence, strict, weakness)

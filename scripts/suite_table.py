@@ -75,9 +75,14 @@ def read_run(run):
     for (text,) in db.execute("SELECT text FROM events WHERE kind = 'task_refused' ORDER BY id"):
         name, _, reason = text.removeprefix("task ").partition(" refused: ")
         refused[name] = reason
+    notes = {"task_insensitive": {}, "task_without_compile": {}}
+    for kind, text in db.execute("SELECT kind, text FROM events ORDER BY id"):
+        if kind in notes:
+            name, _, what = text.partition(": ")
+            notes[kind][name] = what
     dropped = {task: (detail or "").split("\n")[0] for task, detail in db.execute(
         "SELECT task_id, drop_detail FROM trajectories WHERE drop_reason IS NOT NULL ORDER BY id")}
-    return plan, samples, refused, dropped
+    return plan, samples, refused, dropped, *notes.values()
 
 
 def mean(values):
@@ -131,7 +136,7 @@ def failures_of(groups, key):
     return "; ".join(f"{n} {c}" for n, c in sorted(counts.items())), reason
 
 
-def row_of(head, groups, key, plan, ks, dropped=""):
+def row_of(head, groups, key, plan, ks, dropped="", *notes):
     planned = plan["samples"] * len(groups)
     groups = [g for g in groups if g]
     all_samples = [s for g in groups for s in g]
@@ -149,7 +154,7 @@ def row_of(head, groups, key, plan, ks, dropped=""):
         row += [value, *(interval or (None, None))]
     trust = "+".join(sorted({s["trust"] for s in all_samples if s["trust"]}))
     failures, reason = failures_of(groups, key)
-    return [*row, trust, failures, reason or (dropped if len(all_samples) < planned else "")]
+    return [*row, trust, failures, reason or (dropped if len(all_samples) < planned else ""), *(notes or ("", ""))]
 
 
 def columns(ks):
@@ -158,7 +163,8 @@ def columns(ks):
     for b in BASELINES:
         names += [f"faster_{b}", *(f"fast_{p}_{b}" for p in POINTS), f"geomean_{b}"]
         names += [*(f"best_fast_{p}_{b}" for p in POINTS), f"best_geomean_{b}"]
-    return names + [t + end for t in TIMES for end in ("", "_low", "_high")] + ["trust", "failures", "reason"]
+    return names + [t + end for t in TIMES for end in ("", "_low", "_high")] + \
+        ["trust", "failures", "reason", "insensitive", "without_compile"]
 
 
 def shown(value):
@@ -168,7 +174,7 @@ def shown(value):
 
 
 def table(run):
-    plan, samples, refused, dropped = read_run(run)
+    plan, samples, refused, dropped, insensitive, without_compile = read_run(run)
     ks = [k for k in (1, 5, 10) if k < plan["samples"]] + [plan["samples"]]
     tasks = [t for t in plan["tasks"] if t["id"] in samples or t["id"] not in refused]
     counted = {t["id"]: samples.get(t["id"], [])[:plan["samples"]] for t in tasks}
@@ -176,19 +182,20 @@ def table(run):
     rows = [names]
     for numerics in [plan["numerics"]] + (["strict"] if plan["numerics"] == "paper" else []):
         key = "strict" if numerics == "strict" and plan["numerics"] == "paper" else "run"
-        rows.append(row_of(["all", "", "", numerics], list(counted.values()), key, plan, ks))
-        for level in sorted({t["level"] for t in tasks}):
-            groups = [counted[t["id"]] for t in tasks if t["level"] == level]
-            rows.append(row_of(["level", level, "", numerics], groups, key, plan, ks))
+        for level in ["", *sorted({t["level"] for t in tasks})]:
+            names_of = ("level", "sensitive_level") if level else ("all", "sensitive")
+            its = [t["id"] for t in tasks if level in ("", t["level"])]
+            for scope, ids in zip(names_of, (its, [i for i in its if i not in insensitive])):
+                rows.append(row_of([scope, level, "", numerics], [counted[i] for i in ids], key, plan, ks))
         for t in tasks:
             rows.append(row_of(["task", t["level"], t["id"], numerics], [counted[t["id"]]], key, plan, ks,
-                               dropped.get(t["id"], "")))
-    empty = [None] * (len(names) - 5)
+                               *(of.get(t["id"], "") for of in (dropped, insensitive, without_compile))))
+    empty = [None] * (len(names) - 7)
     for t in plan["tasks"]:
         if t["id"] in refused and t["id"] not in samples:
-            rows.append(["refused", t["level"], t["id"], "", *empty, refused[t["id"]]])
+            rows.append(["refused", t["level"], t["id"], "", *empty, refused[t["id"]], None, None])
     for b in plan["broken"]:
-        rows.append(["refused", b["level"], b["file"], "", *empty, b["reason"]])
+        rows.append(["refused", b["level"], b["file"], "", *empty, b["reason"], None, None])
     return [[shown(v) for v in row] for row in rows]
 
 

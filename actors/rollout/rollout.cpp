@@ -45,7 +45,8 @@ struct PromptWriter {
     return agent.prompt == PromptStyle::brief ? brief(task) : full(task);
   }
   policy::MarkedText brief(const PreparedTask& task) const {
-    const auto text = value_or_throw(sandbox::brief_prompt(task.task, task.facts.signature));
+    const auto text =
+        value_or_throw(sandbox::brief_prompt(task.task, task.facts.signature, contract));
     return policy::chat_prompt("", in_files() ? text + sandbox::brief_files_line : text, frame);
   }
   policy::MarkedText full(const PreparedTask& task) const {

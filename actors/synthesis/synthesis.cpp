@@ -37,6 +37,13 @@ ComposerPoolSettings composing_settings(const RunConfig& config, const std::file
   return settings;
 }
 
+/// Why no policy should train on the task; empty if one may.
+std::string unfit(const TaskFacts& facts) {
+  if (!facts.insensitive.empty()) return "wrong answers would pass: " + facts.insensitive;
+  if (!facts.compile_reason.empty()) return "torch.compile is no baseline: " + facts.compile_reason;
+  return {};
+}
+
 }  // namespace
 
 SynthesisSettings synthesis_settings(const RunConfig& config, size_t tasks,
@@ -50,6 +57,7 @@ SynthesisSettings synthesis_settings(const RunConfig& config, size_t tasks,
   settings.ingest_answer_timeout =
       std::max(settings.ingest_answer_timeout, 3 * config.sandbox.settings.ingest_timeout);
   settings.curriculum = config.synthesis.curriculum;
+  settings.insensitive = config.synthesis.insensitive;
   settings.composing = composing_settings(config, run);
   settings.max_tasks = static_cast<size_t>(config.synthesis.max_tasks);
   return settings;
@@ -134,7 +142,13 @@ std::optional<SynthesisState::Source> SynthesisState::take_source(const caf::act
 void SynthesisState::ingest_succeeded(const caf::actor_addr& sandbox, TaskFacts& facts) {
   auto source = take_source(sandbox);
   if (!source) return;
-  accept({std::move(source->task), std::move(facts)});
+  const std::string why = settings_.insensitive == InsensitiveTasks::refuse ? unfit(facts) : "";
+  if (why.empty()) {
+    accept({std::move(source->task), std::move(facts)});
+  } else {
+    refuse(source->task, {ErrorCode::invalid_argument,
+                          why + " (synthesis.insensitive = \"accept\" trains on such tasks)"});
+  }
   ingest_ended();
 }
 
@@ -158,6 +172,13 @@ void SynthesisState::ingest_failed(const caf::actor_addr& sandbox, const caf::er
 }
 
 void SynthesisState::accept(PreparedTask task) {
+  const auto note = [&](const char* kind, const std::string& what) {
+    if (what.empty()) return;
+    unrecorded_.push_back({kind, label(), task.task.id + ": " + what});
+    record_events();
+  };
+  note("task_insensitive", task.facts.insensitive);
+  note("task_without_compile", task.facts.compile_reason);
   log::info(
       fmt::format("{}: task {} accepted, eager {} ms", label(), task.task.id, task.facts.eager_ms));
   const auto [first, last] = waiting_for_id_.equal_range(task.task.id);

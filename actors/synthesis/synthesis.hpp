@@ -61,6 +61,7 @@ struct SynthesisSettings {
   uint64_t seed = 0;
   uint64_t start = 0;  // counts the starts of the synthesis; each has its own draws
   CurriculumConfig curriculum;
+  InsensitiveTasks insensitive = InsensitiveTasks::refuse;
   size_t max_tasks = 100'000;  // in the pool; further sources are left out
   /// In an evaluation: how often each task is still drawn; a restarted synthesis shares it.
   /// Afterwards requests get a task with an empty id, and the ledger gets the number of all

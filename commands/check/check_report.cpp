@@ -162,6 +162,12 @@ std::string worth_line(const Verdict& v, Request request) {
                      policy::reward_of(v, RewardRule::milestone), to_string(v.trust), v.contract);
 }
 
+/// The feedback of numerics `paper` says it already.
+std::string weakness_line(const Verdict& v) {
+  if (v.weakness.empty() || v.trust == TrustClass::paper) return {};
+  return "  this task cannot tell these wrong answers from right ones: " + v.weakness + '\n';
+}
+
 std::string verdict_text(const Verdict& v, Request request) {
   if (request == Request::explain && v.correct()) return v.feedback;
   std::string out = class_name(v, request) + '\n';
@@ -173,7 +179,7 @@ std::string verdict_text(const Verdict& v, Request request) {
     out += further_lines(shape->further);
   }
   out += clock_line(v);
-  return out + worth_line(v, request) + jail_line(v.jail);
+  return out + worth_line(v, request) + weakness_line(v) + jail_line(v.jail);
 }
 
 }  // namespace

@@ -106,6 +106,7 @@ Result<RunConfig> eval_config(const EvalArguments& args) {
   if (args.greedy) config.generator.temperature = 0;
   config.synthesis.curriculum = {.quarantine_after = 0};  // equally many samples of each task
   config.synthesis.disable_composers();
+  if (!args.suite.empty()) config.synthesis.insensitive = InsensitiveTasks::accept;
   config.run.name.clear();
   return config;
 }

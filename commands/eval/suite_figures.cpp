@@ -79,6 +79,17 @@ void add_refusal(std::map<std::string, std::string>& refused, const std::string&
   refused[text.substr(begin.size(), at - begin.size())] = text.substr(at + middle.size());
 }
 
+/// "ID: WHAT", as the synthesis records it.
+void add_note(std::map<std::string, std::string>& notes, const std::string& text) {
+  const size_t at = text.find(": ");
+  if (at != std::string::npos) notes[text.substr(0, at)] = text.substr(at + 2);
+}
+
+std::string note_of(const std::map<std::string, std::string>& notes, const std::string& id) {
+  const auto found = notes.find(id);
+  return found == notes.end() ? "" : found->second;
+}
+
 using Ratio = std::optional<Measured> SuiteSample::*;
 using Passed = bool SuiteSample::*;
 
@@ -87,6 +98,7 @@ struct TaskSamples {
   const SuiteTask* task = nullptr;
   std::vector<SuiteSample> samples;
   std::string dropped;  // why the newest drop was; empty: none
+  std::string insensitive, without_compile;
 };
 
 /// What a row is computed from.
@@ -232,11 +244,11 @@ std::vector<TaskSamples> counted_samples(const SuitePlan& plan, const SuiteRecor
   for (const SuiteTask& task : plan.tasks) {
     const auto found = records.samples.find(task.id);
     if (found == records.samples.end() && records.refused.contains(task.id)) continue;
-    TaskSamples& one = tasks.emplace_back(TaskSamples{&task, {}, {}});
+    TaskSamples& one = tasks.emplace_back(TaskSamples{.task = &task});
+    one.insensitive = note_of(records.insensitive, task.id);
+    one.without_compile = note_of(records.without_compile, task.id);
     if (found != records.samples.end()) one.samples = found->second;
-    if (const auto why = records.dropped.find(task.id); why != records.dropped.end()) {
-      one.dropped = why->second;
-    }
+    one.dropped = note_of(records.dropped, task.id);
     const auto planned = static_cast<size_t>(plan.samples);
     if (one.samples.size() > planned) one.samples.resize(planned);
   }
@@ -255,11 +267,16 @@ class RowMaker {
         passed_(passed) {}
 
   void add_all() {
+    const auto sensitive = [](const TaskSamples& task) { return task.insensitive.empty(); };
     add(SuiteScope::all, "", [](const TaskSamples&) { return true; });
+    add(SuiteScope::sensitive, "", sensitive);
     std::set<std::string> levels;
     for (const TaskSamples& task : tasks_) levels.insert(task.task->level);
     for (const std::string& level : levels) {
-      add(SuiteScope::level, level, [&](const TaskSamples& t) { return t.task->level == level; });
+      const auto belongs = [&](const TaskSamples& t) { return t.task->level == level; };
+      add(SuiteScope::level, level, belongs);
+      add(SuiteScope::sensitive_level, level,
+          [&](const TaskSamples& t) { return belongs(t) && sensitive(t); });
     }
     for (const TaskSamples& task : tasks_) add_task(task);
   }
@@ -280,6 +297,8 @@ class RowMaker {
     add(SuiteScope::task, task.task->level, [&](const TaskSamples& t) { return &t == &task; });
     SuiteRow& row = table_.rows.back();
     row.task = task.task->id;
+    row.insensitive = task.insensitive;
+    row.without_compile = task.without_compile;
     if (row.missing > 0) row.missing_why = task.dropped;
     if (row.reason.empty()) row.reason = row.missing_why;
     const SuiteSample* best = best_of(task, passed_, &SuiteSample::speedup_eager);
@@ -342,6 +361,8 @@ Result<SuiteRecords> read_suite_records(RunDatabase& db) {
   TRY(const auto events, recent_events(db, INT32_MAX));
   for (const EventRow& event : events) {
     if (event.kind == "task_refused") add_refusal(records.refused, event.text);
+    if (event.kind == "task_insensitive") add_note(records.insensitive, event.text);
+    if (event.kind == "task_without_compile") add_note(records.without_compile, event.text);
   }
   return records;
 }

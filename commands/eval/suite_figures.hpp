@@ -37,6 +37,8 @@ struct SuiteRecords {
   std::map<std::string, std::vector<SuiteSample>> samples;  // by task, in order of admission
   std::map<std::string, std::string> dropped;               // by task: why the newest was
   std::map<std::string, std::string> refused;               // by task: the ingest's reason
+  std::map<std::string, std::string> insensitive;      // by task: what it cannot tell from right
+  std::map<std::string, std::string> without_compile;  // by task: why it lacks that baseline
 };
 
 /// The 95 % interval of the median by order statistics, without an assumption on the distribution.
@@ -58,9 +60,17 @@ struct SpeedFigures {
   std::optional<double> geomean, best_geomean;  // over correct samples; over best samples
 };
 
-enum class SuiteScope : uint8_t { task, level, all, refused };
+enum class SuiteScope : uint8_t {
+  task,
+  level,
+  all,
+  refused,
+  sensitive,        // all tasks without the insensitive ones
+  sensitive_level,  // those of a level
+};
 constexpr auto names_of(SuiteScope) {
-  return std::to_array<std::string_view>({"task", "level", "all", "refused"});
+  return std::to_array<std::string_view>(
+      {"task", "level", "all", "refused", "sensitive", "sensitive_level"});
 }
 
 /// One line of the table. Rates are means over tasks, so that each task counts the same.
@@ -77,8 +87,10 @@ struct SuiteRow {
   std::optional<SuiteSample> best;  // of a task: the correct sample with the largest speed-up
   std::string trust;                // the classes that occur, joined by '+'
   std::map<std::string, size_t> failures;  // outcome → samples
-  std::string missing_why;  // of a task with missing samples: why the newest was dropped
-  std::string reason;       // of the first failure, else of the newest drop; or of a refusal
+  std::string insensitive;      // of a task: wrong answers that it cannot tell from right ones
+  std::string without_compile;  // of a task: why torch.compile is no baseline
+  std::string missing_why;      // of a task with missing samples: why the newest was dropped
+  std::string reason;           // of the first failure, else of the newest drop; or of a refusal
 };
 
 struct SuiteTable {

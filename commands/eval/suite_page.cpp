@@ -143,9 +143,12 @@ std::string bars(const SuiteReport& report) {
 }
 
 std::string figures_row(const SuiteRow& row, const SuiteTable& table) {
-  const std::string name = row.scope == SuiteScope::task    ? row.task
-                           : row.scope == SuiteScope::level ? row.level
-                                                            : "all tasks";
+  const bool sensitive =
+      row.scope == SuiteScope::sensitive || row.scope == SuiteScope::sensitive_level;
+  const std::string name =
+      row.scope == SuiteScope::task
+          ? row.task
+          : (row.level.empty() ? "all tasks" : row.level) + (sensitive ? ", sensitive ones" : "");
   std::string out = "<tr class=\"" + std::string{to_string(row.scope)} + "\">" +
                     cell(for_html(name)) + cell(for_html(row.numerics)) +
                     cell(std::to_string(row.samples)) + cell(shown(row.pass_rate));

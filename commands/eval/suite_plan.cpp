@@ -105,7 +105,9 @@ std::string reason_of(const synthesis::RefusedFile& file) {
 }  // namespace
 
 std::string level_of(const fs::path& suite, const fs::path& file) {
-  const fs::path inside = file.lexically_relative(suite);
+  fs::path inside = synthesis::named_path(file).lexically_relative(suite);
+  const fs::path kinds = inside.lexically_relative("definitions");  // of flashinfer-bench
+  if (kinds.has_parent_path() && *kinds.begin() != "..") inside = kinds;
   if (inside.has_parent_path() && *inside.begin() != "..") return inside.begin()->string();
   const fs::path whole = fs::absolute(suite).lexically_normal();
   return (whole.has_filename() ? whole : whole.parent_path()).filename().string();

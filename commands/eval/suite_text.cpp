@@ -57,7 +57,7 @@ std::vector<std::string> column_names(const SuiteTable& table) {
        {"candidate_ms", "eager_ms", "compile_ms", "speedup_eager", "speedup_compile"}) {
     for (const char* end : {"", "_low", "_high"}) names.push_back(std::string{what} + end);
   }
-  names.insert(names.end(), {"trust", "failures", "reason"});
+  names.insert(names.end(), {"trust", "failures", "reason", "insensitive", "without_compile"});
   return names;
 }
 
@@ -102,8 +102,9 @@ std::vector<std::string> fields_of(const SuiteRow& row, const SuiteTable& table,
   std::vector<std::string> fields{std::string{to_string(row.scope)}, row.level, row.task,
                                   row.numerics};
   if (row.scope != SuiteScope::refused) add_figures(fields, row, table.ks);
-  fields.resize(columns - 3);
-  fields.insert(fields.end(), {row.trust, failures_text(row), row.reason});
+  fields.resize(columns - 5);
+  fields.insert(fields.end(),
+                {row.trust, failures_text(row), row.reason, row.insensitive, row.without_compile});
   return fields;
 }
 
@@ -126,8 +127,12 @@ Cells heading(const SuiteTable& table) {
 
 std::string name_of(const SuiteRow& row) {
   if (row.scope == SuiteScope::all) return "all tasks, " + row.numerics;
+  if (row.scope == SuiteScope::sensitive) return "sensitive tasks, " + row.numerics;
   if (row.scope == SuiteScope::level) return row.level + ", " + row.numerics;
-  return "  " + row.task;
+  if (row.scope == SuiteScope::sensitive_level) {
+    return row.level + ", sensitive tasks, " + row.numerics;
+  }
+  return "  " + row.task + (row.insensitive.empty() ? "" : " *");
 }
 
 Cells cells_of(const SuiteRow& row, const SuiteTable& table) {
@@ -233,6 +238,8 @@ json row_json(const SuiteRow& row) {
               {"eager", speeds_json(row.eager)},
               {"compile", speeds_json(row.compile)},
               {"best", best_json(row.best)},
+              {"insensitive", row.insensitive},
+              {"without_compile", row.without_compile},
               {"trust", row.trust},
               {"failures", row.failures}});
   return out;
@@ -275,6 +282,15 @@ std::string to_text(const SuiteReport& report) {
                     text_table(columns, rows);
   for (const SuiteRow& row : report.table.rows) {
     if (row.scope == SuiteScope::refused) out += "refused: " + row.task + ": " + row.reason + '\n';
+  }
+  for (const SuiteRow& row : report.table.rows) {
+    if (row.numerics != report.plan.numerics) continue;
+    if (!row.insensitive.empty()) {
+      out += "* " + row.task + " cannot tell from right answers: " + row.insensitive + '\n';
+    }
+    if (!row.without_compile.empty()) {
+      out += row.task + " without torch.compile: " + row.without_compile + '\n';
+    }
   }
   return out + missing_lines(report);
 }

@@ -96,7 +96,16 @@ std::string extents_text(const std::vector<int64_t>& extents) {
          comma_list(extents.size(), [&](size_t i) { return std::to_string(extents[i]); }) + '}';
 }
 
-std::string all_extents(const std::vector<TensorSpec>& tensors) {
+/// The third argument of `solve` in contract cpu.
+std::vector<int64_t> dims_of(const TaskSignature& signature) {
+  std::vector<int64_t> dims;
+  for (const TensorSpec& tensor : signature.tensors) {
+    dims.insert(dims.end(), tensor.shape.begin(), tensor.shape.end());
+  }
+  return dims;
+}
+
+std::string shapes_of(const std::vector<TensorSpec>& tensors) {
   return '{' +
          comma_list(tensors.size(), [&](size_t i) { return extents_text(tensors[i].shape); }) + '}';
 }
@@ -110,9 +119,9 @@ std::string types_text(const std::vector<TensorSpec>& tensors) {
 std::string shapes_text(const std::vector<ExportedShape>& shapes) {
   std::string out;
   for (const ExportedShape& shape : shapes) {
-    out += "    {" + all_extents(tensors_of(shape.signature, false)) + ",\n     " +
-           all_extents(tensors_of(shape.signature, true)) + ",\n     " +
-           extents_text(shape.signature.dims) + "},\n";
+    out += "    {" + shapes_of(tensors_of(shape.signature, false)) + ",\n     " +
+           shapes_of(tensors_of(shape.signature, true)) + ",\n     " +
+           extents_text(dims_of(shape.signature)) + "},\n";
   }
   return out;
 }
@@ -199,7 +208,7 @@ json shape_json(const ExportedShape& shape) {
   for (const TensorSpec& t : shape.signature.tensors) extents.push_back(t.shape);
   return {{"function", shape.function},
           {"extents", extents},
-          {"dims", shape.signature.dims},
+          {"dims", dims_of(shape.signature)},
           {"judged_ms", shape.judged_ms}};
 }
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "policy/text/json_depth.hpp"
 #include "policy/text/tool_call_grammar.hpp"
+#include "runtime/json_depth.hpp"
 
 namespace warpsmith::commands {
 namespace {
@@ -82,7 +82,7 @@ std::string type_in(std::span<const ApiTool> tools, const ParsedCall& call,
 
 Json value_of(const std::string& text, const std::string& type) {
   if (type == "string") return text;
-  policy::JsonDepth depth;
+  JsonDepth depth;
   Json value = Json::parse(text, depth.watch(), /*allow_exceptions=*/false);
   return value.is_discarded() || depth.exceeded() ? Json(text) : value;
 }

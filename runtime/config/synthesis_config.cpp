@@ -128,6 +128,7 @@ void describe(Fields& fields, SynthesisConfig& c) {
   fields.paths("held_out", c.held_out);
   fields.table("curriculum", [&](Fields& f) { describe_curriculum(f, c.curriculum); });
   fields.table("compose", [&](Fields& f) { describe_compose(f, c.compose); });
+  fields.choice_of("insensitive", c.insensitive, enum_names<InsensitiveTasks>);
   fields.integer("max_tasks", c.max_tasks, {.low = 1, .high = 10'000'000});
 }
 

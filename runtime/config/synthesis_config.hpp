@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/config/complaints.hpp"
 #include "runtime/config/fields.hpp"
+#include "runtime/describe.hpp"
 
 namespace warpsmith {
 
@@ -61,12 +63,22 @@ struct ComposeConfig {
   int64_t memory_bytes = int64_t{4} << 30;                             // of one
 };
 
+/// What becomes of a task whose outputs cannot tell some wrong answers from right ones.
+enum class InsensitiveTasks : uint8_t {
+  refuse,
+  accept,  // a policy may learn such an answer
+};
+constexpr auto names_of(InsensitiveTasks) {
+  return std::to_array<std::string_view>({"refuse", "accept"});
+}
+
 struct SynthesisConfig {
   int64_t count = 0;  // actors that compose tasks during training; none in `collect` and `eval`
   std::vector<std::filesystem::path> tasks;     // folders or files in KernelBench's format
   std::vector<std::filesystem::path> held_out;  // never trained on; the default tasks of `eval`
   CurriculumConfig curriculum;
   ComposeConfig compose;
+  InsensitiveTasks insensitive = InsensitiveTasks::refuse;  // `eval --suite` accepts them
   int64_t max_tasks = 100'000;  // size of the pool; further tasks are left out, and logged
 
   /// The run's own generator writes candidates.

@@ -52,7 +52,32 @@ std::string skill_file(std::string_view contract) {
   return "sandbox/contract/" + std::string(contract) + "/SKILL.md";
 }
 
-std::string buffer_lines(const TaskSignature& signature) {
+Extents distinct_extents(const TaskSignature& signature) {
+  Extents extents;
+  for (size_t i = 0; i < signature.dims.size(); ++i) {
+    extents.emplace_back(signature.dim_names[i], signature.dims[i]);
+  }
+  return extents;
+}
+
+Extents all_extents(const TaskSignature& signature) {
+  Extents extents;
+  for (const TensorSpec& tensor : signature.tensors) {
+    for (size_t i = 0; i < tensor.shape.size(); ++i) {
+      extents.emplace_back(tensor.symbols[i], tensor.shape[i]);
+    }
+  }
+  return extents;
+}
+
+std::vector<int64_t> values_of(const Extents& extents) {
+  std::vector<int64_t> values;
+  values.reserve(extents.size());
+  for (const auto& [name, value] : extents) values.push_back(value);
+  return values;
+}
+
+std::string buffer_lines(const TaskSignature& signature, const Extents& dims) {
   std::string text;
   size_t in = 0;
   size_t out = 0;
@@ -66,12 +91,8 @@ std::string buffer_lines(const TaskSignature& signature) {
     text += "]\n";
   }
   text += "dims";
-  for (const int64_t dim : signature.dims) text += fmt::format(" {}", dim);
+  for (const auto& [name, extent] : dims) text += fmt::format(" {}", extent);
   return text;
-}
-
-std::string tensor_lines(const TaskSignature& signature) {
-  return buffer_lines(signature) + '\n';
 }
 
 }  // namespace warpsmith::sandbox

@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "runtime/clock.hpp"
@@ -118,6 +119,18 @@ struct ContractSlot {
   std::string architecture = default_architecture;  // for which device code is compiled
 };
 
+/// Names and values of extents.
+using Extents = std::vector<std::pair<std::string, int64_t>>;
+
+/// Each extent once, under the name that plans use, in order of first appearance.
+Extents distinct_extents(const TaskSignature& signature);
+
+/// Every extent of every tensor, in the order of the signature: the third argument of `solve`.
+/// Where two extents are equal, both are there, so that an index means the same for all sizes.
+Extents all_extents(const TaskSignature& signature);
+
+std::vector<int64_t> values_of(const Extents& extents);
+
 /// On what a contract's candidates run.
 enum class RunsOn : uint8_t {
   cpu,
@@ -137,6 +150,7 @@ struct ContractEntry {
   std::string_view tensors_heading;
   bool names_lane = true;
   std::string (*tensor_lines)(const TaskSignature&) = nullptr;
+  Extents (*dims)(const TaskSignature&) = distinct_extents;  // of brief prompts and task.json
 
   RunsOn runs_on = RunsOn::cpu;
   bool explains = false;                  // answers `Request::explain`
@@ -170,10 +184,7 @@ inline std::string_view dtype_name(Dtype dtype) {
 }
 
 /// One line per buffer, e.g. `in[1] weight f32 [1024]`, then `dims 256 1024`. No trailing newline.
-std::string buffer_lines(const TaskSignature& signature);
-
-/// The same with a trailing newline: what most contracts show of a task's tensors.
-std::string tensor_lines(const TaskSignature& signature);
+std::string buffer_lines(const TaskSignature& signature, const Extents& dims);
 
 /// The path of a contract's SKILL.md, which teaches agents to write for it, below the source
 /// folder.

@@ -371,17 +371,20 @@ OrFailure<Verdict> CandidateJudge::conclude(Verdict verdict, Trial trial, const 
   const Decision& decisive = only_hidden ? trial.hidden->decision : trial.decision;
   verdict.outcome = decisive.outcome;
   verdict.feedback = decisive.feedback;
-  if (slot_.options().settings.numerics == Numerics::paper) {
+  verdict.jail = std::move(trial.shown.jail);
+  verdict.trust = trust_of(verdict, judged_.entry, judged_.candidate, trial.shown);
+  const bool paper = slot_.options().settings.numerics == Numerics::paper;
+  if (verdict.correct()) {
+    verdict.weakness = paper ? run.record.weakness : run.record.facts.insensitive;
+  }
+  if (paper) {
     if (verdict.correct()) {
       verdict.strict =
           both(trial.decision.strict, trial.hidden ? &trial.hidden->decision : nullptr);
-      verdict.weakness = run.record.weakness;
     }
     verdict.feedback += paper_note(verdict);
   }
   verdict.shapes = {std::move(trial.decision.shape)};
-  verdict.jail = std::move(trial.shown.jail);
-  verdict.trust = trust_of(verdict, judged_.entry, judged_.candidate, trial.shown);
   verdict.device_held_ms = trial.shown.device_held_ms;
   if (trial.hidden) add_hidden(verdict, trial.hidden->decision, trial.hidden->outcome);
   verdict.evidence = evidence_json(trial.shown, run.record, run.seed, slot_.machine(),

@@ -54,7 +54,7 @@ OrFailure<IngestRecord> measure(const IngestJob& job, const TaskDescription& des
                                 Patience patience) {
   const auto most = patience.by.left();
   TRY(auto bench, job.make_bench(description.signature, description.worker_bytes));
-  TRY(auto seed, draw_seed());
+  const SecretSeed seed;  // no secret: equal tasks get equal records
   TRY(auto session, enter_with_baselines(job.worker, job.task, bench->session_memory(),
                                          {spread_evaluations, seed.seed}, *job.further, patience));
   TRY_VOID(session.calibrate(patience));
@@ -91,6 +91,7 @@ OrFailure<IngestRecord> measure_whole(const IngestJob& job, const TaskDescriptio
   if (!ready) return tl::unexpected(std::move(ready.error()));
   TRY(auto record, measure_alone(job, description, patience.by.left(), deadline));
   for (BaselineFacts& facts : record.further) facts.seconds = seconds[facts.which];
+  if (!compiled->reason.empty()) record.facts.compile_reason = compiled->reason;
   return record;
 }
 
@@ -99,28 +100,6 @@ OrFailure<IngestRecord> measure_whole(const IngestJob& job, const TaskDescriptio
 Result<std::unique_ptr<Bench>> make_host_bench(const TaskSignature& signature, uint64_t) {
   TRY(auto made, HostBench::create(signature));
   return made;
-}
-
-std::vector<InputRule> rules_for(const TaskDescription& description, Domain domain) {
-  std::vector<InputRule> rules;
-  for (size_t i = 0; i < description.signature.tensors.size(); ++i) {
-    const TensorSpec& spec = description.signature.tensors[i];
-    const ValueSummary& value = description.values[i];
-    if (spec.role == TensorRole::output) break;
-    InputRule rule{.parameter = spec.role == TensorRole::parameter,
-                   .drawn = !is_float(spec.dtype),
-                   .mean = value.mean,
-                   .deviation = value.deviation,
-                   .non_negative = value.low >= 0};
-    const bool unit = value.low >= 0 && value.high <= 1;
-    if (domain == Domain::unit && unit) {
-      rule.domain = Domain::unit;
-    } else if (domain != Domain::free && value.low >= 0) {
-      rule.domain = Domain::non_negative;
-    }
-    rules.push_back(rule);
-  }
-  return rules;
 }
 
 namespace {

@@ -18,15 +18,6 @@
 
 namespace warpsmith::sandbox {
 
-/// A task is refused with fewer distributions than this.
-inline constexpr int least_distributions = 3;
-/// The largest error of an honest evaluation, as a share of the bound. With more, honest candidates
-/// would sometimes exceed the bound.
-inline constexpr double honest_reach = 0.8;
-
-/// A task is refused if rounding leaves more than one element in so many without a bound.
-inline constexpr size_t one_undecided_in = 1024;
-
 /// Makes the bench of a signature next to a worker that needs so many bytes of the device.
 using MakeBench =
     std::function<Result<std::unique_ptr<Bench>>(const TaskSignature&, uint64_t worker_bytes)>;
@@ -56,9 +47,5 @@ struct IngestJob {
 /// if it keeps the worker longer than its budget. After a failure that is not a refusal the worker
 /// must be replaced. If a further baseline was the cause, another try runs without it.
 OrFailure<IngestRecord> ingest_task(const IngestJob& job, Deadline deadline);
-
-/// How to fill inputs and parameters: within `domain`, or within the narrowest wider one that the
-/// task's own values allow.
-std::vector<InputRule> rules_for(const TaskDescription& description, Domain domain);
 
 }  // namespace warpsmith::sandbox

@@ -2,11 +2,15 @@
 #include "sandbox/ingest/ingest_session.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/median.hpp"
 #include "runtime/text.hpp"
+#include "sandbox/ingest/input_plans.hpp"
+#include "sandbox/judge/exact_comparison.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -34,29 +38,16 @@ std::string elements_text(const TaskSignature& signature) {
 
 constexpr int most_calibrations = 5;
 
+// Draws of a distribution on which eager must stay finite; fewer where a set takes long.
+constexpr int proofs = 30, few_proofs = 5;
+
+// Dense sets on which the exact results of mutants that no set caught are compared.
+constexpr int effect_sets = 3;
+
 CallMeter meter_of(const IngestJob& job, WorkerSession& session) {
   if (job.on_device) return CallMeter::by_device(session.pid(), session.device_noop());
   return CallMeter::by_core(session.pid(), session.noop());
 }
-
-/// Why a distribution with these errors of honest evaluations is dropped; empty if it is kept.
-std::string shortfall_of(const ErrorStats& stats) {
-  if (stats.nonfinite > 0 || stats.undefined > 0) return "not finite";
-  if (stats.undecided > stats.elements / one_undecided_in) {
-    const double share = static_cast<double>(stats.undecided) / static_cast<double>(stats.elements);
-    return "nothing bounds " + brief_text(100 * share) + " % of the elements";
-  }
-  return stats.worst <= honest_reach ? "" : brief_text(stats.worst) + " of the bound";
-}
-
-std::string listed(Distribution distribution, const std::string& shortfall) {
-  return std::string(to_string(distribution)) + " (" + shortfall + ")";
-}
-
-constexpr size_t most_dropped = verified_distributions.size() - least_distributions;
-
-constexpr const char* not_within_bound =
-    "honest evaluations are not well within a finite bound on ";
 
 // With half types, one set in seven distinguishes a softmax's element from its neighbour, and the
 // last of a thousand terms is the largest in one set of two. So many sets refuse no task by chance,
@@ -130,8 +121,7 @@ OrFailure<void> IngestSession::run_steps(const std::vector<Step>& steps) {
 
 /// What `strict` needs.
 std::vector<IngestSession::Step> IngestSession::strict_steps() const {
-  std::vector<Step> steps{&IngestSession::choose_domain, &IngestSession::gate,
-                          &IngestSession::try_dense};
+  std::vector<Step> steps{&IngestSession::choose_inputs, &IngestSession::gate};
   if (job_.scope == IngestScope::whole) steps.push_back(&IngestSession::calibrate_dense);
   return steps;
 }
@@ -180,8 +170,32 @@ OrFailure<void> IngestSession::make_reference() {
 OrFailure<void> IngestSession::keep_eager() {
   TRY_VOID(baseline(false));
   TRY_VOID(session_.collect(0, patience_));
-  bench_.keep_outputs(0);
+  bench_.copy_outputs(of_worker, of_eager);
   return {};
+}
+
+/// The worker's outputs.
+OrFailure<ErrorStats> IngestSession::compare_with_reference() {
+  TRY_VOID(make_reference());
+  return compare_exactly(bench_, session_, of_worker, 0, bound_, patience_);
+}
+
+/// The worker's outputs by the bound of timed calls, and if they are beyond it and `exactly` is
+/// set, with the reference, as an evaluation does.
+OrFailure<ErrorStats> IngestSession::compare_with_eager(bool exactly) {
+  const ErrorStats quick = bench_.compare_outputs(of_worker, of_eager, bound_);
+  return quick.right() || !exactly ? quick : compare_with_reference();
+}
+
+/// Whether eager stays finite on many draws, so that the draw of an evaluation decides nothing.
+OrFailure<bool> IngestSession::stays_finite(Distribution distribution) {
+  const int draws = set_time_ > slow_set ? few_proofs : proofs;
+  for (int i = 0; i < draws; ++i) {
+    TRY_VOID(prepare(distribution));
+    TRY(const bool finite, session_.is_finite(0, patience_));
+    if (!finite) return false;
+  }
+  return true;
 }
 
 /// Other processes may have had the core during the session's first calibration. Measures the empty
@@ -211,15 +225,17 @@ OrFailure<void> IngestSession::baseline(bool compiled) {
 OrFailure<IngestSession::DistributionTrial> IngestSession::try_distribution(
     Distribution distribution) {
   DistributionFacts facts{.distribution = distribution};
+  TRY(const bool finite, stays_finite(distribution));
+  if (!finite) return DistributionTrial{facts, not_finite};
   TRY_VOID(prepare(distribution));
   TRY_VOID(baseline(false));
   TRY_VOID(session_.collect(0, patience_));
-  TRY_VOID(make_reference());
-  ErrorStats stats = bench_.compare_with_reference(Side::worker, 0, bound_);
+  TRY(auto stats, compare_with_reference());
   facts.eager_error = stats.worst;
   for (uint32_t order = 0; order < description_.honest_orders.size(); ++order) {
     TRY_VOID(session_.honest(0, order, patience_));
-    stats.add(bench_.compare_with_reference(Side::worker, 0, bound_));
+    TRY(const auto one, compare_with_reference());
+    stats.add(one);
   }
   facts.honest_error = stats.worst;
   std::string shortfall = shortfall_of(stats);
@@ -227,41 +243,44 @@ OrFailure<IngestSession::DistributionTrial> IngestSession::try_distribution(
   return DistributionTrial{facts, std::move(shortfall)};
 }
 
-/// Chooses the widest domain in which enough distributions are kept. Mutants are judged on the same
-/// contents, so that the reference is computed once for both.
-OrFailure<void> IngestSession::choose_domain() {
+/// Chooses the first plan in which enough distributions and dense inputs are kept. Mutants are
+/// judged on the same contents, so that the reference is computed once for both.
+OrFailure<void> IngestSession::choose_inputs() {
   std::vector<std::string> dropped;
-  for (const Domain domain : {Domain::free, Domain::non_negative, Domain::unit}) {
-    record_.rules = rules_for(description_, domain);
-    TRY(auto tried, try_domain(domain));
+  for (const InputPlan& plan : input_plans(description_)) {
+    TRY(auto tried, try_plan(plan));
     dropped = std::move(tried);
-    if (dropped.size() <= most_dropped) return {};
+    if (dropped.size() > plan.most_dropped) continue;
+    TRY(const bool dense, try_dense(dropped));
+    if (!dense) continue;
+    unseen_ = unseen_by(plan, dropped);
+    return {};
   }
-  std::string list;
-  for (const std::string& each : dropped) list += (list.empty() ? "" : ", ") + each;
-  record_.refusal =
-      fmt::format("{}{} of {} distributions: {}", not_within_bound,
-                  fmt::format("more than {}", most_dropped), verified_distributions.size(), list);
+  record_.refusal = fmt::format(
+      "honest evaluations are not well within a finite bound on more than {} of {} "
+      "distributions: {}",
+      most_dropped, verified_distributions.size(), fmt::join(dropped, ", "));
   return {};
 }
 
 /// The distributions that are dropped, each with the reason. Ends once they are too many.
-OrFailure<std::vector<std::string>> IngestSession::try_domain(Domain domain) {
+OrFailure<std::vector<std::string>> IngestSession::try_plan(const InputPlan& plan) {
   std::vector<std::string> dropped;
+  record_.rules = plan.rules;
   record_.distributions.clear();
   start_gate();
   for (const Distribution distribution : verified_distributions) {
-    if (dropped.size() > most_dropped || is_enough()) break;
-    report("input sets, " + std::string(to_string(domain)) + ", " +
-           std::string(to_string(distribution)));
+    if (dropped.size() > plan.most_dropped || is_enough()) break;
+    report("input sets, " + plan.name + ", " + std::string(to_string(distribution)));
     const auto began = SteadyClock::now();
     TRY(auto tried, try_distribution(distribution));
     set_time_ = SteadyClock::now() - began;
     record_.distributions.push_back(tried.facts);
     if (!tried.facts.kept) {
       dropped.push_back(listed(distribution, tried.shortfall));
-    } else
+    } else {
       TRY_VOID(try_mutants(record_.distributions.back()));
+    }
   }
   return dropped;
 }
@@ -269,18 +288,18 @@ OrFailure<std::vector<std::string>> IngestSession::try_domain(Domain domain) {
 /// Whether no further distribution is tried, because one takes long and enough are kept.
 bool IngestSession::is_enough() const {
   const auto kept = std::ranges::count_if(record_.distributions, &DistributionFacts::kept);
-  return set_time_ > slow_set && kept >= least_distributions;
+  return set_time_ > slow_set && std::cmp_greater_equal(kept, least_distributions);
 }
 
-/// Tries dense inputs, which one verified set has. Eager's time there bounds a candidate's calls.
-OrFailure<void> IngestSession::try_dense() {
+/// Whether dense inputs are kept, which one verified set has; else adds them to `dropped`. Eager's
+/// time there bounds a candidate's calls.
+OrFailure<bool> IngestSession::try_dense(std::vector<std::string>& dropped) {
   report("input sets, dense");
   TRY(const auto tried, try_distribution(Distribution::dense));
   record_.facts.eager_ms = charged_ms_;
-  if (!tried.facts.kept) {
-    record_.refusal = not_within_bound + listed(Distribution::dense, tried.shortfall);
-  }
-  return {};
+  dense_contents_ = contents_;
+  if (!tried.facts.kept) dropped.push_back(listed(Distribution::dense, tried.shortfall));
+  return tried.facts.kept;
 }
 
 void IngestSession::start_gate() {
@@ -294,14 +313,24 @@ void IngestSession::start_gate() {
 
 /// Ends the gate that each kept distribution's contents have passed.
 OrFailure<void> IngestSession::gate() {
+  TRY_VOID(exempt_without_effect(trials_));
   // An evaluation also checks its timed outputs, so a mutant may be caught on as many more sets.
-  for (int i = 0; i < most_sets && !quarantine_reason(trials_).empty(); ++i) {
+  for (int i = 0; i < most_sets && !names_uncaught(trials_).empty(); ++i) {
     if (i >= timed_sets && !uncaught_never_differed(trials_)) break;
     report("mutation gate, more sets");
     TRY_VOID(try_survivors());
   }
-  record_.refusal = quarantine_reason(trials_);
+  note_insensitive(names_uncaught(trials_));
   return {};
+}
+
+/// What the task cannot tell apart: what is known from its outputs, then wrong answers.
+void IngestSession::note_insensitive(const std::string& wrong_answers) {
+  std::string& all = record_.facts.insensitive;
+  all = description_.insensitive;
+  for (const std::string& more : {unseen_, wrong_answers}) {
+    if (!more.empty()) all += (all.empty() ? "" : ", ") + more;
+  }
 }
 
 /// Requires the contents of this distribution and their reference.
@@ -320,10 +349,28 @@ OrFailure<void> IngestSession::try_mutants(DistributionFacts& facts) {
   return {};
 }
 
+/// A change that float64 does not see either is no wrong answer: a bias in front of a norm, or of a
+/// layer that forward never uses.
+OrFailure<void> IngestSession::exempt_without_effect(std::vector<MutantTrial>& trials) {
+  for (MutantTrial& trial : trials) trial.without_effect = is_uncaught(trial);
+  for (int i = 0; i < effect_sets; ++i) {
+    if (std::ranges::none_of(trials, &MutantTrial::without_effect)) return {};
+    report("mutation gate, effects");
+    TRY_VOID(prepare(Distribution::dense));
+    TRY_VOID(make_reference());
+    for (size_t m = 0; m < trials.size(); ++m) {
+      if (!trials[m].without_effect) continue;
+      TRY(const bool effect, session_.has_effect(0, static_cast<uint32_t>(m), patience_));
+      trials[m].without_effect = !effect;
+    }
+  }
+  return {};
+}
+
 OrFailure<void> IngestSession::try_survivors() {
   TRY_VOID(prepare(Distribution::dense));
   for (size_t m = 0; m < trials_.size(); ++m) {
-    if (!trials_[m].applies || trials_[m].caught) continue;
+    if (!is_uncaught(trials_[m])) continue;
     TRY(auto stats, judge_mutant(static_cast<uint32_t>(m)));
     if (stats) record_trial(trials_[m], *stats);
   }
@@ -333,8 +380,8 @@ OrFailure<void> IngestSession::try_survivors() {
 OrFailure<std::optional<ErrorStats>> IngestSession::judge_mutant(uint32_t index) {
   TRY(auto applies, session_.mutant(0, index, patience_));
   if (!applies) return std::optional<ErrorStats>{};
-  TRY_VOID(make_reference());
-  return std::optional{bench_.compare_with_reference(Side::worker, 0, bound_)};
+  TRY(const auto stats, compare_with_reference());
+  return std::optional{stats};
 }
 
 void IngestSession::note_precision(DistributionFacts& facts, size_t mutant,
@@ -364,15 +411,15 @@ OrFailure<void> IngestSession::gate_timed() {
   std::vector<MutantTrial> trials(trials_);
   const bool halves = has_half_outputs(description_.signature);
   const bool tf32 = job_.task.lane == PrecisionLane::tf32_allowed;
-  for (const std::string& name : description_.lower_precisions) {
-    trials.push_back({.name = name, .applies = !tf32 && is_detected(name)});
-  }
   for (MutantTrial& trial : trials) {
     trial = {.name = trial.name,
-             .applies = trial.applies || trial.later,
+             .applies = trial.later || (trial.caught && !trial.without_effect),
              .later = trial.later,
              .lost = halves};
     trial.caught = tf32 && trial.name == coarsest;
+  }
+  for (const std::string& name : description_.lower_precisions) {
+    trials.push_back({.name = name, .applies = !tf32 && is_detected(name), .lost = halves});
   }
   for (int i = 0; i < most_sets && any_uncaught(trials); ++i) {
     if (i == timed_sets) drop_lost(trials);
@@ -381,15 +428,18 @@ OrFailure<void> IngestSession::gate_timed() {
     TRY_VOID(prepare(Distribution::dense));
     TRY_VOID(keep_eager());
     for (size_t m = 0; m < trials.size(); ++m) {
-      if (!trials[m].applies || trials[m].caught) continue;
+      if (!is_uncaught(trials[m])) continue;
       TRY_VOID(try_timed(m, trials[m]));
     }
+    if (i == 0) {
+      TRY_VOID(exempt_without_effect(trials));
+    }
   }
-  record_.refusal = quarantine_reason(trials_);
-  const std::string names = names_uncaught(trials);
-  if (record_.refusal.empty() && !names.empty()) {
-    record_.refusal = "mutation gate: timed outputs would accept: " + names;
+  for (size_t m = 0; m < trials_.size(); ++m) {
+    trials_[m].without_effect |= trials[m].without_effect;
   }
+  const std::string names = names_uncaught(trials_), timed = names_uncaught(trials);
+  note_insensitive(names.empty() && !timed.empty() ? "in timed calls " + timed : names);
   return {};
 }
 
@@ -397,17 +447,17 @@ OrFailure<void> IngestSession::gate_timed() {
 OrFailure<void> IngestSession::try_timed(size_t mutant, MutantTrial& trial) {
   TRY(auto applies, session_.mutant(0, static_cast<uint32_t>(mutant), patience_));
   if (!applies) return {};
-  const ErrorStats timed = bench_.compare_outputs(of_worker, of_eager, bound_);
+  TRY(const auto timed, compare_with_eager(may_contain_indices(description_.signature)));
   record_trial(trial, timed);
   if (timed.worst > 0) ++trial.seen;
   if (trial.later) {
-    TRY_VOID(make_reference());
-    record_trial(trials_[mutant], bench_.compare_with_reference(Side::worker, 0, bound_));
+    TRY(const auto exact, compare_with_reference());
+    record_trial(trials_[mutant], exact);
     trial.caught = trial.caught && trials_[mutant].caught;
   }
   if (trial.caught || !trial.lost) return {};
-  TRY_VOID(make_reference());
-  record_exact(trial, bench_.compare_with_reference(Side::worker, 0, bound_));
+  TRY(const auto exact, compare_with_reference());
+  record_exact(trial, exact);
   return {};
 }
 
@@ -440,7 +490,7 @@ OrFailure<void> IngestSession::try_paper(std::vector<MutantTrial>& trials) {
   TRY_VOID(session_.values(0, patience_));
   const BoundRule bound = bound_for(Numerics::paper, spread_evaluations);
   for (size_t m = 0; m < trials.size(); ++m) {
-    if (trials[m].caught) continue;
+    if (trials[m].caught || trials_[m].without_effect) continue;
     TRY(auto applies, session_.mutant(0, static_cast<uint32_t>(m), patience_));
     if (applies) record_trial(trials[m], bench_.compare_with_reference(Side::worker, 0, bound));
   }
@@ -459,12 +509,12 @@ int IngestSession::profile_sets() const {
   return std::clamp(static_cast<int>(elements_of_entry / least), 1, most_profile_sets);
 }
 
-/// Measures the bound of timed calls, and checks that torch.compile's outputs keep to it. The
-/// contents of `try_dense` are the first of these sets.
+/// Measures the bound of timed calls, and whether torch.compile's outputs keep to it. The
+/// contents of `try_dense` are the first of these sets if the gate needed no others.
 OrFailure<void> IngestSession::calibrate_dense() {
   report("the bound of timed outputs");
   for (int i = 0; i < profile_sets(); ++i) {
-    if (i > 0) {
+    if (i > 0 || contents_ != dense_contents_) {
       TRY_VOID(prepare(Distribution::dense));
     }
     TRY_VOID(make_reference());
@@ -474,9 +524,8 @@ OrFailure<void> IngestSession::calibrate_dense() {
   TRY_VOID(baseline(true));
   TRY_VOID(session_.collect(0, patience_));
   bench_.use_profiles(record_.profiles);
-  const ErrorStats both = bench_.compare_outputs(of_worker, of_eager, bound_);
-  if (!both.right()) record_.refusal = "torch.compile and eager differ on dense inputs";
-  if (!both.right()) return {};
+  TRY(const auto both, compare_with_eager(/*exactly=*/true));
+  if (!both.right()) record_.facts.compile_reason = "it differs from eager on dense inputs";
   TRY_VOID(further_.check(bound_));
   return gate_timed();
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sandbox/ingest/ingest.hpp"
+#include "sandbox/ingest/input_plans.hpp"
 #include "sandbox/ingest/mutation_gate.hpp"
 #include "sandbox/judge/bench.hpp"
 #include "sandbox/judge/further_trials.hpp"
@@ -40,21 +41,26 @@ class IngestSession {
   OrFailure<void> baseline(bool compiled);
   OrFailure<void> make_reference();
   OrFailure<void> keep_eager();
+  OrFailure<ErrorStats> compare_with_reference();
+  OrFailure<ErrorStats> compare_with_eager(bool exactly);
+  OrFailure<bool> stays_finite(Distribution distribution);
 
   struct DistributionTrial {
     DistributionFacts facts;
     std::string shortfall;  // why it is not kept; empty if it is
   };
   OrFailure<DistributionTrial> try_distribution(Distribution distribution);
-  OrFailure<void> choose_domain();
-  OrFailure<std::vector<std::string>> try_domain(Domain domain);
+  OrFailure<void> choose_inputs();
+  OrFailure<std::vector<std::string>> try_plan(const InputPlan& plan);
   bool is_enough() const;
-  OrFailure<void> try_dense();
+  OrFailure<bool> try_dense(std::vector<std::string>& dropped);
 
   void start_gate();
   OrFailure<void> gate();
   OrFailure<void> try_mutants(DistributionFacts& facts);
   OrFailure<void> try_survivors();
+  void note_insensitive(const std::string& wrong_answers);
+  OrFailure<void> exempt_without_effect(std::vector<MutantTrial>& trials);
   OrFailure<std::optional<ErrorStats>> judge_mutant(uint32_t index);
   void note_precision(DistributionFacts& facts, size_t mutant, const ErrorStats& stats) const;
   bool is_detected(const std::string& precision) const;
@@ -77,7 +83,9 @@ class IngestSession {
   Patience patience_;
   StreamKey key_{};
   uint64_t contents_ = 0;
-  uint64_t referenced_ = 0;  // the contents whose reference lies in the result memory
+  uint64_t referenced_ = 0;      // the contents whose reference lies in the result memory
+  uint64_t dense_contents_ = 0;  // of try_dense
+  std::string unseen_;           // wrong answers that the chosen inputs never show
   BoundRule bound_ = bound_for(spread_evaluations);
   double charged_ms_ = 0;              // of the last baseline call
   SteadyClock::duration set_time_{0};  // of the last trial of a distribution

@@ -17,13 +17,9 @@ void record_exact(MutantTrial& trial, const ErrorStats& stats) {
   trial.lost = trial.lost && stats.nonfinite == 0 && stats.worst <= lost_in_rounding;
 }
 
-namespace {
-
 bool is_uncaught(const MutantTrial& trial) {
-  return trial.applies && !trial.caught;
+  return trial.applies && !trial.caught && !trial.without_effect;
 }
-
-}  // namespace
 
 bool any_uncaught(const std::vector<MutantTrial>& trials) {
   return std::ranges::any_of(trials, is_uncaught);
@@ -46,16 +42,11 @@ void drop_lost(std::vector<MutantTrial>& trials) {
 std::string names_uncaught(const std::vector<MutantTrial>& trials) {
   std::string names;
   for (const MutantTrial& trial : trials) {
-    if (!trial.applies || trial.caught || trial.lost) continue;
+    if (!is_uncaught(trial) || trial.lost) continue;
     names += (names.empty() ? "" : ", ") + trial.name;
     names += " (" + brief_text(trial.worst) + " of the bound)";
   }
   return names;
-}
-
-std::string quarantine_reason(const std::vector<MutantTrial>& trials) {
-  const std::string names = names_uncaught(trials);
-  return names.empty() ? names : "mutation gate: wrong answers would pass: " + names;
 }
 
 }  // namespace warpsmith::sandbox

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mutation gate: a task whose wrong answers would pass is refused.
+// The mutation gate: finds the wrong answers that a task's outputs cannot tell from right ones.
 #pragma once
 
 #include <string>
@@ -16,12 +16,13 @@ inline constexpr const char* coarsest = "bf16";
 /// The judgement of one wrong answer over all sets so far.
 struct MutantTrial {
   std::string name;
-  bool applies = false;  // to this task
-  bool caught = false;   // judged wrong on at least one set
-  double worst = 0;      // largest error / bound seen
-  int seen = 0;          // timed sets on which it differed from eager, caught or not
-  bool later = false;    // judged only by the timed outputs, by both checks
-  bool lost = false;     // within the rounding of a half type: cannot be caught on these contents
+  bool applies = false;         // to this task
+  bool caught = false;          // judged wrong on at least one set
+  double worst = 0;             // largest error / bound seen
+  int seen = 0;                 // timed sets on which it differed from eager, caught or not
+  bool later = false;           // judged only by the timed outputs, by both checks
+  bool without_effect = false;  // the exact result is the right one: no wrong answer
+  bool lost = false;  // within the rounding of a half type: cannot be caught on these contents
 };
 
 /// Outputs of half types with errors up to so many exact bounds count as lost among honest errors,
@@ -34,6 +35,9 @@ void record_trial(MutantTrial& trial, const ErrorStats& stats);
 
 /// Adds the exact bound's result: a trial stays `lost` only if it is lost on every set.
 void record_exact(MutantTrial& trial, const ErrorStats& stats);
+
+/// Whether it is a wrong answer that was not judged wrong yet.
+bool is_uncaught(const MutantTrial& trial);
 
 /// Whether a mutant applies and is not caught yet.
 bool any_uncaught(const std::vector<MutantTrial>& trials);
@@ -50,8 +54,5 @@ void drop_lost(std::vector<MutantTrial>& trials);
 
 /// The mutants that apply, are not lost and were not caught, with commas between.
 std::string names_uncaught(const std::vector<MutantTrial>& trials);
-
-/// Why the task is refused; empty if every mutant that applies was caught.
-std::string quarantine_reason(const std::vector<MutantTrial>& trials);
 
 }  // namespace warpsmith::sandbox

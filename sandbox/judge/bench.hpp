@@ -133,9 +133,9 @@ class Bench {
 
   /// Compares all outputs of a set with the worker's reference in the result memory.
   virtual ErrorStats compare_with_reference(Side side, uint32_t set, const BoundRule& rule) = 0;
-  /// Copies the worker's outputs of a set to the candidate's, to compare two answers of the worker.
-  /// Only at ingest, when there is no candidate.
-  virtual void keep_outputs(uint32_t set) = 0;
+  /// Copies all outputs, for example the worker's to the candidate's at ingest, when there is no
+  /// candidate, to compare two answers of the worker.
+  virtual void copy_outputs(Outputs from, Outputs to) = 0;
   /// Sets S by position for `compare_outputs`, one list per output (see `profile_block_of`).
   virtual void use_profiles(const std::vector<std::vector<float>>& profiles) = 0;
   /// Compares all outputs with those of a baseline.

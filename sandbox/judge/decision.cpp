@@ -150,6 +150,11 @@ bool put_times(ShapeResult& shape, const Timings& timings, RandomStream& random)
          std::max(over_eager.interval.high, over_compiled.interval.high) < far_slower;
 }
 
+void drop_compile(ShapeResult& shape) {
+  shape.compile_ms = shape.speedup_compile = std::nullopt;
+  shape.speedup_compile_interval = std::nullopt;
+}
+
 /// Whether the baselines' times show that this machine can be timed.
 bool baselines_agree(const Timings& timings, RandomStream& random) {
   const auto eager = column(timings.blocks, &TimedBlock::eager_ms);
@@ -171,12 +176,12 @@ std::string further_text(const ShapeResult& shape, int decimals) {
 /// Four decimals for short times: two would hide differences of 5 %.
 std::string timed_text(const ShapeResult& shape, bool on_device) {
   const int decimals = on_device || *shape.candidate_ms < 0.1 ? 4 : 2;
+  const std::string compiled =
+      shape.compile_ms ? fmt::format(", compile {:.{}f} ms", *shape.compile_ms, decimals) : "";
   return fmt::format(
-      "passed: candidate {0:.{3}f} ms, eager {1:.{3}f} ms, compile {2:.{3}f} ms; "
-      "{4:.1f} GB/s, {5:.1f} GFLOP/s{6}",
-      *shape.candidate_ms, *shape.eager_ms, *shape.compile_ms, decimals,
-      shape.gbytes_per_s.value_or(0), shape.gflops_per_s.value_or(0),
-      further_text(shape, decimals));
+      "passed: candidate {0:.{2}f} ms, eager {1:.{2}f} ms{3}; {4:.1f} GB/s, {5:.1f} GFLOP/s{6}",
+      *shape.candidate_ms, *shape.eager_ms, decimals, compiled, shape.gbytes_per_s.value_or(0),
+      shape.gflops_per_s.value_or(0), further_text(shape, decimals));
 }
 
 /// The name of a baseline with no measurable time, else empty. Ingest accepted the task, so it
@@ -213,6 +218,7 @@ Decision decide_timed(Decision decision, const Timings& measured, const TaskFact
                    baseline + " took no longer than an empty call");
   }
   const bool stable = put_times(decision.shape, timings, random);
+  if (!facts.compile_reason.empty()) drop_compile(decision.shape);
   put_rates(decision.shape, facts);
   const double candidate = median_of(timings, &TimedBlock::candidate_ms);
   // Calls take time. So far below zero the empty call was disturbed, not this one.

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "sandbox/judge/decision.hpp"
+#include "sandbox/judge/exact_comparison.hpp"
 #include "sandbox/judge/further_trials.hpp"
 
 namespace warpsmith::sandbox {
@@ -61,6 +62,8 @@ std::vector<Distribution> distributions_for(const EvaluationJob& job, RandomStre
 
 // Numbers of the contents by which `strict` judges what `paper` passed.
 constexpr uint64_t first_strict = 1 << 18;
+// Draws of one set, and the distance of their numbers.
+constexpr uint64_t most_draws = 4, next_draw = 1 << 16;
 
 bool is_right(const VerifiedSet& set) {
   return !set.fault && !set.inputs_changed && !set.guards_changed && set.errors.right();
@@ -277,8 +280,35 @@ OrFailure<void> EvaluationSession::verify_strictly() {
   return {};
 }
 
+/// A set on which eager itself is wrong, for example near the largest float32, is no evidence
+/// against a candidate, and no candidate can cause it. Such a set is drawn again.
 OrFailure<VerifiedSet> EvaluationSession::verify_one(uint64_t number, Distribution distribution,
                                                      const Criteria& criteria) {
+  for (uint64_t draw = 0; draw < most_draws; ++draw) {
+    TRY(auto set, verify_draw(number + draw * next_draw, distribution, criteria));
+    const bool untouched = !set.fault && !set.inputs_changed && !set.guards_changed;
+    set.redrawn = draw;
+    if (!untouched || set.errors.right() || criteria.numerics == Numerics::paper) return set;
+    TRY(const bool eager_right, is_eager_right(set_, criteria.bound));
+    if (eager_right) return set;
+  }
+  return tl::unexpected(refusal(
+      fmt::format("eager's own outputs were not within the bound on {} draws of the inputs \"{}\"",
+                  most_draws, to_string(distribution))));
+}
+
+/// Requires that the result memory contains the reference of the set.
+OrFailure<bool> EvaluationSession::is_eager_right(uint32_t set, const BoundRule& bound) {
+  const CallResult call = session_.eager(set, deadline_);
+  if (call.fault) return tl::unexpected(failure_of(*call.fault, "baseline"));
+  TRY_VOID(session_.collect(set, deadline_));
+  TRY(const auto errors,
+      compare_exactly(job_.bench, session_, {Side::worker, set}, set, bound, deadline_));
+  return errors.right();
+}
+
+OrFailure<VerifiedSet> EvaluationSession::verify_draw(uint64_t number, Distribution distribution,
+                                                      const Criteria& criteria) {
   const uint32_t k = next_set();
   VerifiedSet set{.distribution = distribution};
   uint64_t hash = 0;
@@ -303,7 +333,8 @@ OrFailure<VerifiedSet> EvaluationSession::verify_one(uint64_t number, Distributi
                                           : session_.reference(k, deadline_));
   }
   const auto clock = phase("comparison");
-  set.errors = job_.bench.compare_with_reference(Side::candidate, k, criteria.bound);
+  TRY(set.errors,
+      compare_exactly(job_.bench, session_, {Side::candidate, k}, k, criteria.bound, deadline_));
   // Ingest tried only the distributions of `strict`.
   if (criteria.numerics == Numerics::paper && set.errors.undefined > 0) {
     return tl::unexpected(
@@ -409,10 +440,25 @@ OrFailure<void> EvaluationSession::time_block(const Block& block, uint64_t numbe
                                         : time_baseline(implementation, k, times));
   }
   timings.guards_changed = !job_.bench.guards_intact(candidate_set);
-  timings.errors.add(job_.bench.compare_outputs({Side::candidate, candidate_set},
-                                                {Side::worker, eager_set}, criteria_.bound));
+  TRY(const auto errors, timed_errors(candidate_set, eager_set));
+  timings.errors.add(errors);
   timings.blocks.push_back(times);
   return {};
+}
+
+/// Compares with eager under the bound of the profiles. Outputs beyond it are judged as those of a
+/// verified set are: the profiles do not know the rare elements at which these contents leave more
+/// open. If eager is wrong there as well, they are no evidence.
+OrFailure<ErrorStats> EvaluationSession::timed_errors(uint32_t candidate_set, uint32_t eager_set) {
+  const BoundRule& bound = criteria_.bound;
+  const ErrorStats quick = job_.bench.compare_outputs({Side::candidate, candidate_set},
+                                                      {Side::worker, eager_set}, bound);
+  if (quick.right() || criteria_.numerics == Numerics::paper) return quick;
+  TRY_VOID(session_.reference(eager_set, deadline_));
+  TRY(const bool eager_right, is_eager_right(eager_set, bound));
+  if (!eager_right) return ErrorStats{};
+  return compare_exactly(job_.bench, session_, {Side::candidate, candidate_set}, eager_set, bound,
+                         deadline_);
 }
 
 bool EvaluationSession::time_candidate(uint32_t set, TimedBlock& times, Timings& timings) {

@@ -94,11 +94,15 @@ class EvaluationSession {
   OrFailure<void> verify_strictly();
   OrFailure<VerifiedSet> verify_one(uint64_t number, Distribution distribution,
                                     const Criteria& criteria);
+  OrFailure<VerifiedSet> verify_draw(uint64_t number, Distribution distribution,
+                                     const Criteria& criteria);
+  OrFailure<bool> is_eager_right(uint32_t set, const BoundRule& bound);
 
   OrFailure<void> time();
   OrFailure<void> time_blocks(Timings& timings, ClockLog* clocks);
   bool is_slow_beyond_doubt(const Timings& timings, double spent_ms) const;
   OrFailure<void> time_block(const Block& block, uint64_t number, Timings& timings);
+  OrFailure<ErrorStats> timed_errors(uint32_t candidate_set, uint32_t eager_set);
   bool time_candidate(uint32_t set, TimedBlock& times, Timings& timings);
   OrFailure<void> time_baseline(Implementation implementation, uint32_t set, TimedBlock& times);
   OrFailure<void> time_further(Implementation implementation, uint32_t set, TimedBlock& times);

@@ -28,6 +28,7 @@ Json set_json(const VerifiedSet& set) {
             {"elements", set.errors.elements},
             {"inputs_changed", set.inputs_changed},
             {"guards_changed", set.guards_changed}};
+  if (set.redrawn > 0) json["redrawn"] = set.redrawn;
   if (set.fault) json["fault"] = set.fault->detail;
   return json;
 }

@@ -205,8 +205,10 @@ ErrorStats HostBench::compare_with_reference(Side side, uint32_t set, const Boun
   return stats;
 }
 
-void HostBench::keep_outputs(uint32_t set) {
-  for (const size_t i : outputs_) stream_copy(candidate_.tensor(set, i), worker_.tensor(set, i));
+void HostBench::copy_outputs(Outputs from, Outputs to) {
+  for (const size_t i : outputs_) {
+    stream_copy(outputs_of(to.side).tensor(to.set, i), outputs_of(from.side).tensor(from.set, i));
+  }
 }
 
 void HostBench::use_profiles(const std::vector<std::vector<float>>& profiles) {

@@ -23,6 +23,8 @@ struct InputRule {
   double mean = 0, deviation = 0;  // only for a parameter
   bool non_negative = false;       // only for a parameter
 
+  bool operator==(const InputRule&) const = default;
+
   WARPSMITH_RECORD(parameter, drawn, domain, mean, deviation, non_negative)
 };
 

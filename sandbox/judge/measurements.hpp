@@ -23,6 +23,7 @@ struct VerifiedSet {
   bool inputs_changed = false;
   bool guards_changed = false;
   ErrorStats errors;
+  uint64_t redrawn = 0;  // earlier draws that were dropped, because eager was wrong on them
 };
 
 /// Times of one block in milliseconds, charged as in call_meter.hpp, no-op subtracted.

@@ -16,7 +16,7 @@
 
 namespace warpsmith::sandbox {
 
-inline constexpr uint32_t wire_version = 6;
+inline constexpr uint32_t wire_version = 7;
 /// The number of the service's socket.
 inline constexpr int service_socket_fd = 3;
 

@@ -95,6 +95,7 @@ TaskDescription description_of(const Json& json) {
   d.honest_orders = json.at("honest_orders").get<std::vector<std::string>>();
   check(d.honest_orders.size() <= 16, "more than 16 orders");
   check(d.mutants.size() + d.lower_precisions.size() <= 2 * max_tensors, "too many mutants");
+  d.insensitive = json.at("insensitive").get<std::string>();
   d.compiled = json.at("compiled").get<bool>();
   d.worker_bytes = json.at("worker_bytes").get<uint64_t>();
   return d;

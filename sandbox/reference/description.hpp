@@ -22,8 +22,9 @@ struct TaskDescription {
   std::vector<std::string> mutants;           // names, in the worker's order
   std::vector<std::string> lower_precisions;  // numbered after the mutants
   std::vector<std::string> honest_orders;     // of sums, numbered from 0
-  bool compiled = false;                      // the baseline is ready
-  uint64_t worker_bytes = 0;                  // of a GPU that the worker needs besides the bench
+  std::string insensitive;    // why wrong answers equal right ones whatever the inputs; else empty
+  bool compiled = false;      // the baseline is ready
+  uint64_t worker_bytes = 0;  // of a GPU that the worker needs besides the bench
 };
 
 /// Parses the worker's answer to `load`. `parse_failed` names the field.

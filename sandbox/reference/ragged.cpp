@@ -84,7 +84,9 @@ std::string ragged_complaint(const TaskSignature& shown, const TaskSignature& ra
     std::string why = complaint(shown.tensors[i], ragged.tensors[i]);
     if (!why.empty()) return why;
   }
-  return shown.dims == ragged.dims ? "all sizes are those of get_inputs" : "";
+  const auto shape_of = [](const TensorSpec& tensor) { return tensor.shape; };
+  const bool same = std::ranges::equal(shown.tensors, ragged.tensors, {}, shape_of, shape_of);
+  return same ? "all sizes are those of get_inputs" : "";
 }
 
 }  // namespace warpsmith::sandbox

@@ -160,8 +160,9 @@ CallResult WorkerSession::baseline(Baseline which, uint32_t set, Patience patien
   return order(codes[static_cast<size_t>(which)], set, 0, patience);
 }
 
-OrFailure<bool> WorkerSession::mutant(uint32_t set, uint32_t index, Patience patience) {
-  TRY_VOID(untimed_call(5, set, index, patience));
+OrFailure<bool> WorkerSession::asked(uint32_t what, uint32_t set, uint32_t argument,
+                                     Patience patience) {
+  TRY_VOID(untimed_call(what, set, argument, patience));
   return contestant_.answer() != 0;
 }
 

@@ -44,7 +44,7 @@ struct WorkerOptions {
 struct BaselineReady {
   double seconds = 0;
   bool ready = false;
-  std::string reason;  // why it is not
+  std::string reason;  // why it is not, or why eager takes the place of torch.compile
 };
 
 /// The memory that a session shares with the worker: inputs, the worker's outputs, and the result
@@ -101,12 +101,25 @@ class WorkerSession {
   /// into the result memory one after the other, each at a multiple of 64 bytes.
   OrFailure<void> draw(Patience patience) { return untimed_call(4, 0, 0, patience); }
   /// Writes the outputs of wrong answer `index` into the output memory; false if it does not apply.
-  OrFailure<bool> mutant(uint32_t set, uint32_t index, Patience patience);
+  OrFailure<bool> mutant(uint32_t set, uint32_t index, Patience patience) {
+    return asked(5, set, index, patience);
+  }
   /// Writes the outputs of honest float32 evaluation `index` into the output memory. The result
   /// memory stays.
   OrFailure<void> honest(uint32_t set, uint32_t index, Patience patience) {
     return untimed_call(7, set, index, patience);
   }
+  /// Whether the exact result of wrong answer `index` differs from the reference of `set`, which
+  /// the result memory must contain, by more than float64's rounding.
+  OrFailure<bool> has_effect(uint32_t set, uint32_t index, Patience patience) {
+    return asked(10, set, index, patience);
+  }
+  /// In the worker's outputs of `set`, replaces the index of one of several equal elements by the
+  /// reference's choice. False if nothing changed.
+  OrFailure<bool> settle(uint32_t set, Patience patience) { return asked(11, set, 0, patience); }
+  /// Whether eager's outputs are finite on the contents of `set`, and not close to the largest
+  /// number of their type.
+  OrFailure<bool> is_finite(uint32_t set, Patience patience) { return asked(12, set, 0, patience); }
   /// Frees the last baseline's outputs, so that freeing them is not timed.
   OrFailure<void> free_outputs(Patience patience) { return untimed_call(6, 0, 0, patience); }
 
@@ -126,6 +139,8 @@ class WorkerSession {
     return contestant_.call(set | (what << 12U) | (argument << 16U), patience);
   }
   OrFailure<void> untimed_call(uint32_t what, uint32_t set, uint32_t argument, Patience patience);
+  /// An untimed call that answers yes or no.
+  OrFailure<bool> asked(uint32_t what, uint32_t set, uint32_t argument, Patience patience);
 
   Contestant contestant_;
 };

@@ -68,9 +68,8 @@ std::string task_json(const Task& task, const TaskSignature& signature, std::str
                        {"symbols", tensor.symbols}});
   }
   OrderedJson dims = OrderedJson::array();
-  for (size_t i = 0; i < signature.dims.size(); ++i) {
-    const std::string name = i < signature.dim_names.size() ? signature.dim_names[i] : "";
-    dims.push_back({{"name", name}, {"value", signature.dims[i]}});
+  for (const auto& [name, extent] : contract_named(contract).dims(signature)) {
+    dims.push_back({{"name", name}, {"value", extent}});
   }
   OrderedJson json{{"id", task.id}, {"contract", contract}, {"buffers", buffers}, {"dims", dims}};
   if (contract_named(contract).names_lane) json["lane"] = lane_name(task.lane);
@@ -83,12 +82,14 @@ std::string task_json(const Task& task, const TaskSignature& signature, std::str
   return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
-Result<std::string> brief_prompt(const Task& task, const TaskSignature& signature) {
+Result<std::string> brief_prompt(const Task& task, const TaskSignature& signature,
+                                 std::string_view contract) {
   const auto source = TaskSource::parse(task.code);
   if (!source) return fail("task " + task.id, source.error());
   const bool whole = source->arguments_matter();
   return (whole ? source->model_with_arguments() : source->model()) + "\n" +
-         buffer_lines(signature) + constant_lines(signature, "\n");
+         buffer_lines(signature, contract_named(contract).dims(signature)) +
+         constant_lines(signature, "\n");
 }
 
 Result<FullPrompt> full_prompt(const Task& task, const TaskSignature& signature,

@@ -23,7 +23,8 @@ std::string task_json(const Task& task, const TaskSignature& signature, std::str
 
 /// The prompt for small policies: `Model`, what it uses, and the buffers. The constructor's
 /// arguments are left out if the buffers show the same.
-Result<std::string> brief_prompt(const Task& task, const TaskSignature& signature);
+Result<std::string> brief_prompt(const Task& task, const TaskSignature& signature,
+                                 std::string_view contract);
 
 /// Ends a brief prompt whose answer contains the files of the solution. The demonstrations'
 /// generator has it too.

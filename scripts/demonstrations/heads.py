@@ -7,7 +7,7 @@ import random
 from dataclasses import replace
 
 from .operators import ROWS, Loop, part_of
-from .task_file import distinct_extents, module_of, signature
+from .task_file import module_of, signature
 from .variants import MAX_ELEMENTS, variants_apart
 
 SCALES = (0.25, 0.5, 0.75, 1, 1.25, 1.5, 2, 3)
@@ -75,11 +75,11 @@ def with_sizes(task, sizes):
     if math.prod(extent for _, extent in sizes) > 4 * MAX_ELEMENTS:
         return None
     inputs, outputs = signature(module_of(task.class_text, other, task.input_names), task.input_names)
-    return replace(other, inputs=inputs, outputs=outputs, dims=distinct_extents(inputs + outputs))
+    return replace(other, inputs=inputs, outputs=outputs)
 
 
 def is_sound(made, task):
-    """True if it is as small as the tasks and no two axes share an extent: kernels read `dims` by position."""
+    """True if it is as small as the tasks and shows no two axes with the same extent."""
     buffers = made.inputs + made.outputs
     small = all(math.prod(b.shape) <= MAX_ELEMENTS and b.shape[-1] <= MAX_ROW for b in buffers)
-    return small and len(made.dims) == len(task.dims) and math.prod(made.outputs[0].shape) >= MAX_ELEMENTS // 16
+    return small and len(made.extents) == len(task.extents) and math.prod(made.outputs[0].shape) >= MAX_ELEMENTS // 16

@@ -240,7 +240,7 @@ TABLE = [
                 "x[r * D + d + 2] * $k[(d + 2) * C + c] + x[r * D + d + 3] * $k[(d + 3) * C + c];",
             ),
             mistakes=[(1, Loop("t[c] += x[r * D + d] * $k[c * D + d];", outer=("d < D",)))],
-            dims="const int64_t R = dims[0], D = dims[1], C = dims[2];",
+            dims="const int64_t R = dims[0], D = dims[1], C = dims[3];",
         ),
     ),
     (
@@ -285,7 +285,7 @@ TABLE = [
             Loop("t[c] = t[c] > a[2 * c] ? t[c] : a[2 * c];"),
             Loop("t[c] = t[c] > a[2 * c + 1] ? t[c] : a[2 * c + 1];"),
             mistakes=[(2, "a = a + 1;"), (4, Loop("t[c] = t[c] > a[c] ? t[c] : a[c];"))],
-            dims="const int64_t R = dims[0] * dims[1] * dims[4], W = dims[3], C = dims[5];",
+            dims="const int64_t R = dims[0] * dims[1] * dims[2] / 2, W = dims[3], C = W / 2;",
         ),
     ),
     (
@@ -300,7 +300,7 @@ TABLE = [
                 (1, "auto p = $k;"),
                 (3, Loop("t[c] += a[i * W + c + j] * p[j * 3 + i];", outer=("i < 3", "j < 3"))),
             ],
-            dims="const int64_t N = dims[1], H = dims[2], W = dims[3], P = dims[6], C = dims[7], "
+            dims="const int64_t N = dims[1], H = dims[2], W = dims[3], P = H - 2, C = W - 2, "
             "R = dims[0] * N * P;",
         ),
     ),

@@ -41,10 +41,19 @@ class TaskFile:
     statements: tuple  # forward's body without its return, one string per statement
     inputs: tuple  # inputs, then parameters
     outputs: tuple
-    dims: tuple  # distinct extents in order of first appearance
     input_names: tuple  # forward's arguments
     returned: tuple = ("x",)  # names of what forward returns
     sizes: tuple = ()  # (name, extent): module constants with other values than the file's
+
+    @property
+    def dims(self):
+        """The extents of every buffer in order, as `solve` gets them."""
+        return tuple(d for buffer in self.inputs + self.outputs for d in buffer.shape)
+
+    @property
+    def extents(self):
+        """The distinct ones, in order of first appearance."""
+        return tuple(dict.fromkeys(self.dims))
 
     def reference_text(self):
         """reference.py as in the workspace: the imports and the class."""
@@ -52,12 +61,12 @@ class TaskFile:
         imports = [line for line in lines if line.startswith(("import ", "from "))]
         return "\n".join([*imports, "", "", self.class_text]) + "\n"
 
-    def prompt(self):
-        """The brief prompt: the class, one line per buffer, the dims. No trailing newline."""
+    def prompt(self, dims=None):
+        """The brief prompt: the class, one line per buffer, `dims` (by default those of `solve`), no newline."""
         lines = [self.class_text]
         lines += [b.line(i) for i, b in enumerate(self.inputs)]
         lines += [b.line(i) for i, b in enumerate(self.outputs)]
-        lines.append("dims " + " ".join(str(d) for d in self.dims))
+        lines.append("dims " + " ".join(str(d) for d in dims or self.dims))
         return "\n".join(lines)
 
 
@@ -109,11 +118,6 @@ def input_names(cls):
     return [a.arg for a in forward.args.args[1:]]
 
 
-def distinct_extents(buffers):
-    """Extents in order of first appearance, as `solve` gets them in `dims`."""
-    return tuple(dict.fromkeys(d for buffer in buffers for d in buffer.shape))
-
-
 def buffer_of(place, name, tensor):
     return Buffer(place, name, DTYPE_NAMES[tensor.dtype], tuple(tensor.shape))
 
@@ -149,7 +153,6 @@ def read_task(path):
         returned=returned_names(body[-1]),
         inputs=inputs,
         outputs=outputs,
-        dims=distinct_extents(inputs + outputs),
         input_names=tuple(input_names(cls)),
     )
 

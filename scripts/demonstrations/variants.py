@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import permutations
 
 from .operators import ROWS, part_of
-from .task_file import Buffer, distinct_extents, model_output
+from .task_file import Buffer, model_output
 
 SIZES = (256, 320, 384, 512, 640, 768, 960, 1024, 1280, 1536, 2048)  # of rows and columns
 MAX_ELEMENTS = 1 << 20
@@ -53,14 +53,7 @@ def variant(task, statements):
     inputs = tuple(b for b in task.inputs if b.name in used or b.name in parameters)
     output = model_output(text, task, used)
     outputs = (Buffer("out", "y", "f32", tuple(output.shape)),)
-    return replace(
-        task,
-        class_text=text,
-        statements=statements,
-        inputs=inputs,
-        outputs=outputs,
-        dims=distinct_extents(inputs + outputs),
-    )
+    return replace(task, class_text=text, statements=statements, inputs=inputs, outputs=outputs)
 
 
 def variants_of(task):
@@ -69,22 +62,21 @@ def variants_of(task):
 
 def resized(task, rng):
     """The task with other rows and columns; the task itself if its shapes contain other extents."""
-    if len(task.dims) != 2:
+    if len(task.extents) != 2:
         return task
     pairs = [(r, c) for r in SIZES for c in SIZES if r != c and MAX_ELEMENTS // 4 <= r * c <= MAX_ELEMENTS]
-    to = dict(zip(task.dims, rng.choice(pairs), strict=True))
+    to = dict(zip(task.extents, rng.choice(pairs), strict=True))
 
     def scaled(buffers):
         return tuple(replace(b, shape=tuple(to[d] for d in b.shape)) for b in buffers)
 
-    inputs, outputs = scaled(task.inputs), scaled(task.outputs)
-    return replace(task, inputs=inputs, outputs=outputs, dims=distinct_extents(inputs + outputs))
+    return replace(task, inputs=scaled(task.inputs), outputs=scaled(task.outputs))
 
 
 def is_plain(task):
     """True if the task has rows and columns only and no head: its statements fit any plain task."""
     parts = [part_of(s) for s in task.statements]
-    return len(task.dims) == 2 and all(p.kind != "head" and p.dims == ROWS for p in parts)
+    return len(task.extents) == 2 and all(p.kind != "head" and p.dims == ROWS for p in parts)
 
 
 def recombinations(tasks, apart=(), count=900):

@@ -105,9 +105,9 @@ class Lessons:
         elif fate == "broken":
             source = broken(source, self.rng)
         if self.answers and self.rng.random() < self.answers:
-            talk = Conversation(self.id).user(task.prompt() + FILES_LINE)
+            talk = Conversation(self.id).user(task.prompt(task.extents) + FILES_LINE)
             return talk.says(f"{file_block(source, KERNELS)}\n{file_block(kernel.plan(), PLAN)}").record()
-        talk = Conversation(self.id).user(task.prompt())
+        talk = Conversation(self.id).user(task.prompt(task.extents))
         talk.writes(source, KERNELS).writes(kernel.plan(), PLAN)
         if fate == "right" and self.rng.random() < VERIFIED_SHARE:
             talk.asks("verify", verified(self.rng))

@@ -156,7 +156,7 @@ class VariantsTest(unittest.TestCase):
         for task in TRAIN:
             other = resized(task, rng)
             self.assertEqual(other.statements, task.statements)
-            self.assertEqual(len(other.dims), len(task.dims))
+            self.assertEqual(len(other.extents), len(task.extents))
             for buffer in other.inputs + other.outputs:
                 self.assertLessEqual(elements(buffer.shape), MAX_ELEMENTS)
 

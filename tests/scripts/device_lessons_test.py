@@ -122,7 +122,8 @@ class ComposedTest(unittest.TestCase):
         lessons = Lessons(TAUGHT[0].own.task, random.Random(1), composed=more)
         records = [lessons.draw() for _ in range(100)]
         self.assertEqual({r["task_id"] for r in records}, {lessons.id})
-        own = sum(r["messages"][0]["content"] == lessons.own.task.prompt() for r in records)
+        prompt = lessons.own.task.prompt(lessons.own.task.extents)
+        own = sum(r["messages"][0]["content"] == prompt for r in records)
         self.assertTrue(10 < own < 45, own)
 
     def test_too_few_statements_are_refused(self):

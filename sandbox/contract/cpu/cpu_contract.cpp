@@ -9,6 +9,10 @@
 namespace warpsmith::sandbox {
 namespace {
 
+std::string tensor_lines(const TaskSignature& signature) {
+  return buffer_lines(signature, all_extents(signature)) + '\n';
+}
+
 class CpuCandidate final : public Candidate {
  public:
   CpuCandidate(const SandboxOptions& options, std::shared_ptr<const std::string> artefact)
@@ -19,7 +23,7 @@ class CpuCandidate final : public Candidate {
     const CpuContestantSpec spec{
         .runner = options_.program,
         .artefact = *artefact_,
-        .dims = place.bench.signature().dims,
+        .dims = values_of(all_extents(place.bench.signature())),
         .memory = place.bench.candidate_memory(),
         .core = options_.core,
         .limits = {.memory_bytes = static_cast<uint64_t>(settings.candidate_memory_bytes),
@@ -100,6 +104,7 @@ const ContractEntry& cpu_contract() {
                                    .tensors_heading = "Buffers that `solve` receives, in order",
                                    .names_lane = false,
                                    .tensor_lines = tensor_lines,
+                                   .dims = all_extents,
                                    .open = open_cpu,
                                    .library_build = library_build};
   return entry;

@@ -9,6 +9,7 @@
 namespace warpsmith::sandbox {
 
 /// extern "C" void solve(const void* const* in, void* const* out, const int64_t* dims)
+/// `dims`: all_extents of the signature.
 inline constexpr const char* cpu_entry_point = "solve";
 inline constexpr const char* cpu_source_file = "kernel.cpp";
 

@@ -220,7 +220,10 @@ const ContractEntry& host_contract() {
       .tensors_heading =
           "Inputs of `forward`, parameters and buffers that ModelNew holds by these names, and "
           "outputs",
-      .tensor_lines = tensor_lines,
+      .tensor_lines =
+          [](const TaskSignature& signature) {
+            return buffer_lines(signature, distinct_extents(signature)) + '\n';
+          },
       .runs_on = RunsOn::task,
       .staged = true,
       .jail = JailKind::host,

@@ -284,10 +284,9 @@ class DeviceBench final : public GpuBench {
     return finish(tally);
   }
 
-  void keep_outputs(uint32_t set) override {
+  void copy_outputs(Outputs from, Outputs to) override {
     for (const size_t i : outputs_) {
-      device_->copy(tensor(set, i, GpuRegion::candidate), tensor(set, i, GpuRegion::worker),
-                    layout_.slots[i].bytes);
+      device_->copy(address_of(to, i), address_of(from, i), layout_.slots[i].bytes);
     }
     device_->synchronize();
   }

@@ -100,16 +100,17 @@ def _lacks_a_module(error):
 
 
 def ready(task, which):
-    """Whether the baseline can be called, and the reason if not. A task without the default one is refused, unless
-    this machine lacks a module."""
+    """Whether the baseline can be called, and the reason if not. Eager takes the place of the default one, with the
+    reason, unless this machine lacks a module."""
     if which != "graphed" and which not in _MODES:
         raise ValueError(f'no baseline is called "{which}": default, tuned or graphed')
     try:
         make_ready(task, which)
-        return True, ""
+        return True, task.compile_reason if which == "default" else ""
     except Exception as error:
         reason = str(error) if isinstance(error, Refused) else f"it raised {_reason(error)}"
         if which == "default":
-            kind = RuntimeError if _lacks_a_module(error) else Refused
-            raise kind(f"torch.compile: {reason}") from None
-        return False, reason
+            if _lacks_a_module(error):
+                raise RuntimeError(f"torch.compile: {reason}") from None
+            task.baselines[which], task.compile_reason = task.model, reason
+        return which == "default", reason

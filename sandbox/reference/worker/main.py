@@ -78,7 +78,8 @@ class Worker:
         task, signature = self._ready(request)
         return {"signature": signature, "constants": task.constants(), "flops": task.flops,
                 "mutants": list(task.mutants), "lower_precisions": list(lower_precisions()),
-                "honest_orders": list(honest_orders()), "compiled": "default" in task.baselines,
+                "honest_orders": list(honest_orders()), "insensitive": ", ".join(task.insensitive),
+                "compiled": "default" in task.baselines,
                 "worker_bytes": task.private_bytes(signature) if self.device.remote else 0}
 
     def signature(self, request):

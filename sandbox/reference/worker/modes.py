@@ -333,6 +333,7 @@ class Survey(TorchDispatchMode):
         super().__init__()
         self.flops = 0
         self.random = None
+        self.selects = False  # whether an operator may choose among equal elements
         self.read = set()  # addresses of the tensors' memory
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -344,6 +345,7 @@ class Survey(TorchDispatchMode):
         out = func(*args, **kwargs)
         if op.is_random(func, args, kwargs):
             self.random = self.random or str(func)
+        self.selects = self.selects or op.selects(func, args, kwargs)
         if func._overloadpacket in flop_registry:
             self.flops += int(flop_registry[func._overloadpacket](*args, **kwargs, out_val=out))
         elif not op.is_view(func) and op.name_of(func) not in op.MOVES:

@@ -7,6 +7,8 @@ import torch
 
 import chunks
 
+_SEED = 20260
+
 
 class Noise:
     """Signs times magnitudes in [1/2, 1]: never near zero, so that no single draw makes a deviation vanish.
@@ -17,9 +19,9 @@ class Noise:
     sparing = False
 
     def __init__(self, elements):
-        self.places = random.Random(20260)  # torch's generator takes ten times as long for one number
+        self.places = random.Random(_SEED)  # torch's generator takes ten times as long for one number
         self.size = elements
-        self.bank = self._bank(elements, torch.Generator().manual_seed(20260))
+        self.bank = self._bank(elements, torch.Generator().manual_seed(_SEED))
 
     @staticmethod
     def _bank(elements, generator):
@@ -63,7 +65,7 @@ class ChunkedNoise(Noise):
     def __init__(self, elements, place):
         super().__init__(0)
         self.size = elements
-        self.bank = self._bank(elements, torch.Generator(place).manual_seed(20260))
+        self.bank = self._bank(elements, torch.Generator(place).manual_seed(_SEED))
 
     def add(self, value, scale, amplitude):
         if value.numel() <= self.size:
@@ -86,16 +88,16 @@ class ChunkedNoise(Noise):
 
 
 _CHUNK = 2**25  # size of a device's bank, in elements
-_noises = {}  # one bank per device for all tasks; on a CPU as large as the largest request
+_LEAST = 2**20  # of a CPU's: intermediates may be larger than the tensors of a signature
+_noises = {}  # banks of all tasks by device and size
 
 
 def noise_for(elements, place=torch.device("cpu"), sparing=False):
-    known = _noises.get(place)
-    if place.type != "cpu":
-        known = known or ChunkedNoise(_CHUNK, place)
-    else:
-        elements = max(elements, 2**20)  # intermediates may be larger than the tensors of a signature
-        known = known if known and known.size >= elements else Noise(elements)
-    _noises[place] = known
+    """The noise for tensors of so many elements, from its beginning: what this process did before has no influence."""
+    size = _CHUNK if place.type != "cpu" else max(_LEAST, 1 << (elements - 1).bit_length())
+    if (place, size) not in _noises:
+        _noises[place, size] = Noise(size) if place.type == "cpu" else ChunkedNoise(size, place)
+    known = _noises[place, size]
+    known.places.seed(_SEED)
     known.sparing = sparing
     return known

@@ -32,6 +32,11 @@ _FACTORS = {"mm": (0, 1), "bmm": (0, 1), "addmm": (1, 2), "baddbmm": (1, 2), "ad
             "convolution": (0, 1), "_convolution": (0, 1)}
 
 
+# Operators that return the index of one of several equal elements without saying which. Of the others that return an
+# index, argmax, argmin, max and min return the first one, and a stable sort keeps the order.
+_SELECTIONS = {"topk", "sort", "kthvalue", "median", "nanmedian", "mode"}
+
+
 @functools.cache
 def name_of(func):
     return func._schema.name.split("::")[1]
@@ -71,6 +76,19 @@ def _argument(func, args, kwargs, *names):
         if argument.name in names:
             return args[at] if at < len(args) else kwargs.get(argument.name, argument.default_value)
     return None
+
+
+def selects(func, args, kwargs):
+    """Whether this call returns indices of elements and may choose among equal ones."""
+    return (name_of(func) in _SELECTIONS and len(func._schema.returns) == 2
+            and not _argument(func, args, kwargs, "stable"))
+
+
+def selected_dim(func, args, kwargs):
+    """The axis of the first argument along which such a call selects, and whether the result keeps that axis."""
+    dim = _argument(func, args, kwargs, "dim")
+    kept = name_of(func) in ("topk", "sort") or bool(_argument(func, args, kwargs, "keepdim"))
+    return dim % max(1, args[0].dim()), kept
 
 
 def is_random(func, args, kwargs):

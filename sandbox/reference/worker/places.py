@@ -23,6 +23,13 @@ def _cells(function):
     yield from (function.__kwdefaults__ or {}).items()
 
 
+def _attributes(value):
+    """Hooks in their order: torch numbers them over all modules of a process."""
+    for name, item in getattr(value, "__dict__", {}).items():
+        hooks = isinstance(value, torch.nn.Module) and name.endswith("_hooks") and isinstance(item, dict)
+        yield name, list(item.values()) if hooks else item
+
+
 def _children(value, module):
     """Pairs (name, value) that `value` contains; nothing for what libraries define."""
     if isinstance(value, dict):
@@ -38,7 +45,7 @@ def _children(value, module):
     if isinstance(value, (type, types.ModuleType)):
         return [pair for pair in vars(value).items() if not pair[0].startswith("__")] \
             if module in (getattr(value, "__module__", None), value.__name__) else ()
-    return () if isinstance(value, torch.Tensor) else getattr(value, "__dict__", {}).items()
+    return () if isinstance(value, torch.Tensor) else _attributes(value)
 
 
 def globals_of(module):

@@ -10,9 +10,10 @@ import commit
 import footprint
 import model_parts
 import modes
+import ties
 from device import NO_GRAPHS
 from device_sums import device_orders, effort_for
-from mutants import lower_precisions
+from mutants import has_effect, lower_precisions
 from orders import honest_orders
 from places import storage_of
 from refusals import DoesNotFit, Refused, words_of
@@ -20,8 +21,10 @@ from signatures import DTYPES
 
 _TORCH = {name: dtype for dtype, name in DTYPES.items()}
 # The fields of a call's `set` word: bits 0-11 the buffer set, 12-15 one of these, 16-31 its argument.
-EAGER, COMPILED, COLLECT, REFERENCE, DRAW, MUTANT, FORGET, HONEST, TUNED, GRAPHED = range(10)
+(EAGER, COMPILED, COLLECT, REFERENCE, DRAW, MUTANT, FORGET, HONEST, TUNED, GRAPHED, EFFECT, SETTLE,
+ FINITE) = range(13)
 _BASELINES = {COMPILED: "default", TUNED: "tuned"}
+_HEADROOM = 2.0  # another order of sums may come closer to the largest number of a type than eager does
 _PADDING = 64  # bytes; each tensor of the result memory starts at a multiple
 
 
@@ -159,7 +162,7 @@ class Session:
 
     def _aside(self, index, what, argument):
         """Commands that are never timed."""
-        applies = 0
+        answer = 0
         if what == COLLECT:
             self._store(index, self.last)
             self.last = None
@@ -170,13 +173,21 @@ class Session:
         elif what == DRAW:
             self._draw()
         elif what == MUTANT:
-            applies = self._mutant(index, argument)
+            answer = self._mutant(index, argument)
         elif what == HONEST:
             self._store(index, self._honest(index)[argument](self.task, self.inputs[index], self.parameters[index]))
+        elif what == EFFECT:
+            answer = int(has_effect(self.makers[argument], self.task, self.inputs[index], self.parameters[index],
+                                    self._exact()[0]))
+        elif what == SETTLE:
+            answer = int(self.task.selects and ties.settle(self.task, self.inputs[index], self.parameters[index],
+                                                           self._shaped(self.outputs[index])))
+        elif what == FINITE:
+            answer = int(self._is_finite(index))
         else:
             return commit.Answer(commit.BAD_ORDER)
         self.device.wait()  # the verifier reads the memory after the answer
-        return commit.Answer(answer=applies)
+        return commit.Answer(answer=answer)
 
     def _store(self, index, outs):
         outs = list(outs) if isinstance(outs, (list, tuple)) else [outs]
@@ -193,16 +204,33 @@ class Session:
 
     def _reference(self, index, spreads):
         inputs, parameters = self.inputs[index], self.parameters[index]
-        counts = [t["elements"] for t in self.signature if t["role"] == "output"]
-        exact, offset = self._in_result(torch.float64, counts, 0)
-        exact = self._shaped(exact)
+        exact, offset = self._exact()
         for rows, outs in self.task.references(inputs, parameters):
             for view, value in zip(exact, outs):
                 view[rows].copy_(value)
             del outs, value
         if spreads:
-            sums, _ = self._in_result(torch.float32, counts, offset)
+            sums, _ = self._in_result(torch.float32, [e.numel() for e in exact], offset)
             self.task.spread(inputs, parameters, exact, self._shaped(sums), self.evaluations)
+
+    def _exact(self):
+        """The reference in the result memory, and the offset after it."""
+        counts = [t["elements"] for t in self.signature if t["role"] == "output"]
+        exact, offset = self._in_result(torch.float64, counts, 0)
+        return self._shaped(exact), offset
+
+    def _is_finite(self, index):
+        """Whether eager's outputs are well inside the range of their types, or infinite as the reference is."""
+        inputs, parameters = self.inputs[index], self.parameters[index]
+        outs = [o for o in self.task.run_in(None, inputs, parameters) if o.is_floating_point() and o.numel()]
+        if all(bool((torch.stack(o.aminmax()) * _HEADROOM).isfinite().all()) for o in outs):
+            return True
+        outs = [o * _HEADROOM for o in outs]
+        for rows, rights in self.task.references(inputs, parameters):
+            rights = [r for r in rights if r.is_floating_point() and r.numel()]
+            if not all(bool((o[rows].isfinite() | (o[rows] == r)).all()) for o, r in zip(outs, rights)):
+                return False
+        return True
 
     def _shaped(self, views):
         """Flat views, one per output, in the outputs' shapes."""

@@ -7,6 +7,7 @@ import chunks
 import modes
 import noise
 import orders
+import ties
 from correlated import errors_for
 from deviations import Deviations
 from device import LANES
@@ -39,6 +40,8 @@ def _write(task, inputs, parameters, reference, sums, evaluations):
     deviations.settle()
     for total, share in zip(sums, _correlated(task, inputs, parameters, reference) or []):
         total.add_(share)
+    if task.selects:
+        ties.mark_open(task, inputs, parameters, reference, sums)
 
 
 def _share(mode, narrow, tf32):

@@ -35,6 +35,8 @@ class Task:
 
     def __init__(self, code, device=None, lane=LANES[0]):
         self.device, self.lane = device or Cpu(), lane
+        self.insensitive = []  # why some wrong answers equal the right ones
+        self.compile_reason = ""  # why eager takes the place of torch.compile
         self.makes_on_device = self.device.remote  # until the task's code fails there
         self.module = self._read(code)
         self.model = self._build(self.module)
@@ -117,7 +119,11 @@ class Task:
         """The leaves of what get_inputs returns."""
         program.seed(seed)
         with place("get_inputs"):
-            given = model_parts.Given(self.module.get_inputs(), list(inspect.signature(self.model.forward).parameters))
+            values = self.module.get_inputs()
+            if inspect.isgenerator(values):
+                raise Refused("get_inputs yields several cases: return the arguments of one, and give each other shape "
+                              "a function of its own, get_inputs_NAME")
+            given = model_parts.Given(values, list(inspect.signature(self.model.forward).parameters))
         self.given = self.given or given
         if given.structure != self.given.structure:
             raise Refused("get_inputs gives lists or dicts of another shape each time")
@@ -247,25 +253,25 @@ class Task:
             tensor.data = value
 
     @torch.no_grad()
-    def reference(self, inputs, parameters):
-        """Float64 outputs from the rounded inputs."""
+    def reference(self, inputs, parameters, mode=None):
+        """Float64 outputs from the rounded inputs. `mode`: a kind of modes.Float64."""
         self.restore(double=True)
         wide = [v.double() if v.is_floating_point() else v for v in inputs]
         self.set_parameters(self.named_double, [p.double() if p.is_floating_point() else p for p in parameters])
         default = torch.get_default_dtype()
         torch.set_default_dtype(torch.float64)
         try:
-            with modes.Float64():
+            with mode or modes.Float64():
                 return model_parts.as_outputs(self.double(*self.arguments(wide)))
         finally:
             torch.set_default_dtype(default)
             if self.device.remote:
                 model_parts.park(self.named_double)
 
-    def references(self, inputs, parameters):
+    def references(self, inputs, parameters, mode=None):
         """Pairs (rows, float64 outputs of these rows)."""
         for rows in self.parts:
-            yield rows, self.reference(self.parts.cut(inputs, rows), parameters)
+            yield rows, self.reference(self.parts.cut(inputs, rows), parameters, mode)
 
     def evaluations(self, mode, inputs, parameters):
         """Pairs (rows, outputs of these rows) of one evaluation in a mode."""

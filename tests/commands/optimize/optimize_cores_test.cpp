@@ -135,7 +135,7 @@ TEST(ExportPackage, HoldsTheKernelTheOpAndItsTest) {
   EXPECT_EQ(files.at("warpsmith_row_sums/csrc/kernel.cpp"), "// kernel\n");
   const std::string& op = files.at("warpsmith_row_sums/csrc/op.cpp");
   EXPECT_THAT(op, HasSubstr("{{Extents{4, 8}, Extents{}},\n     {Extents{4}, Extents{8}},\n     "
-                            "Extents{4, 8}},"));
+                            "Extents{4, 8, 4, 8}},"));
   EXPECT_THAT(op, HasSubstr("solve(Tensor a0, Tensor a1) -> (Tensor, Tensor)"));
   EXPECT_THAT(op, HasSubstr("Tensor(y0!) y0, Tensor(y1!) y1) -> ()"));
   EXPECT_THAT(op, HasSubstr("TORCH_LIBRARY(warpsmith_row_sums, library)"));

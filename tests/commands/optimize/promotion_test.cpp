@@ -120,6 +120,7 @@ TEST(Promotion, TheFastestOfSeveralWins) {
 
 TEST(Promotion, APassOnlyByPaperNumericsProvesTooLittle) {
   ShapeAttempt shape = timed("get_inputs", 3);
+  shape.verdict.trust = TrustClass::paper;
   shape.verdict.weakness = "zeros";
   EXPECT_EQ(decision(attempt("a", {shape})).why, "proves too little on get_inputs: passed");
 }

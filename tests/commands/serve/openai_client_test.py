@@ -187,7 +187,7 @@ OPERATOR = """class Model(nn.Module):
 in[0] x f32 [2048, 512]
 in[1] z f32 [2048, 512]
 out[0] y f32 [2048]
-dims 2048 512"""
+dims 2048 512 2048 512 2048"""
 
 
 class CompletionTest(ServerTest):

@@ -34,6 +34,7 @@ TEST(RewardTest, EveryOtherVerdictIsRejected) {
 
 TEST(RewardTest, AWeakPassEarnsOnlyWhatStrictConfirms) {
   Verdict verdict = passed(9, 9);
+  verdict.trust = TrustClass::paper;
   verdict.strict = StrictResult{.why = "wrong: set 1 (wide)"};
   EXPECT_EQ(reward_of(verdict, RewardRule::milestone), 3.0);
   verdict.weakness = "zeros (0.3 of the bound)";
@@ -42,6 +43,12 @@ TEST(RewardTest, AWeakPassEarnsOnlyWhatStrictConfirms) {
   EXPECT_EQ(reward_of(verdict, RewardRule::milestone), 3.0);
   verdict.strict.reset();
   EXPECT_EQ(reward_of(verdict, RewardRule::milestone), -1.0);
+}
+
+TEST(RewardTest, AStrictPassOfAnInsensitiveTaskEarnsItsReward) {
+  Verdict verdict = passed(9, 9);
+  verdict.weakness = "zeros (0.3 of the bound)";
+  EXPECT_EQ(reward_of(verdict, RewardRule::milestone), 3.0);
 }
 
 TEST(RewardTest, SlowButCorrectEarnsMoreThanWrong) {

@@ -96,7 +96,10 @@ const ContractEntry rows_contract{.name = "rows",
                                   .required_file = rows_file,
                                   .solution_files = "solution/rows.c",
                                   .tensors_heading = "Tensors whose rows are x and y",
-                                  .tensor_lines = tensor_lines,
+                                  .tensor_lines =
+                                      [](const TaskSignature& signature) {
+                                        return buffer_lines(signature, distinct_extents(signature));
+                                      },
                                   .open = open_rows};
 
 // The rest is the test.

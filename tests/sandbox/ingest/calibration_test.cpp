@@ -9,6 +9,7 @@
 #include "runtime/bytes.hpp"
 #include "runtime/environment.hpp"
 #include "sandbox/ingest/ingest.hpp"
+#include "sandbox/ingest/input_plans.hpp"
 #include "sandbox/judge/host_bench.hpp"
 #include "sandbox/judge/seed.hpp"
 #include "tests/sandbox/ingest/arithmetic.hpp"

@@ -192,17 +192,18 @@ TEST_F(IngestTest, AcceptsATaskWhoseDenseSetsRoundOneTermAway) {
 }
 
 /// No set shows the last term: its share equals an honest rounding error.
-TEST_F(IngestTest, RefusesATaskWithHalvesWhoseSetsAllRoundOneTermAway) {
+TEST_F(IngestTest, NamesWhatATaskWithHalvesRoundsAwayOnAllSets) {
   const auto record =
       verified(halves_code("bfloat16",
                            "return torch.cumsum(torch.sigmoid(x), -1).mean(-1, keepdim=True) * "
                            "self.weight + self.bias"));
   ASSERT_TRUE(record) << record.error().message;
-  EXPECT_THAT(record->refusal, testing::HasSubstr("short_reduction"));
+  EXPECT_EQ(record->refusal, "");
+  EXPECT_THAT(record->facts.insensitive, testing::HasSubstr("short_reduction"));
 }
 
 /// With float32 outputs, the timed sets by themselves must catch every mutant.
-TEST_F(IngestTest, RefusesWhatTheDenseSetsOfFloat32Hide) {
+TEST_F(IngestTest, NamesWhatTheDenseSetsOfFloat32Hide) {
   const auto record = ingest_code(
       "import torch\nimport torch.nn as nn\n"
       "class Model(nn.Module):\n"
@@ -211,14 +212,13 @@ TEST_F(IngestTest, RefusesWhatTheDenseSetsOfFloat32Hide) {
       "def get_inputs():\n    return [torch.randn(32, 32768)]\n"
       "def get_init_inputs():\n    return []\n");
   ASSERT_TRUE(record) << record.error().message;
-  EXPECT_THAT(record->refusal,
-              testing::StartsWith("mutation gate: timed outputs would accept: short_reduction ("));
+  EXPECT_EQ(record->refusal, "");
+  EXPECT_THAT(record->facts.insensitive, testing::StartsWith("in timed calls short_reduction ("));
 }
 
 /// Inputs of wide range show TF32 products; the mean of many outputs hides them in timed outputs.
-/// Both depend on the sets drawn: one ingest in sixteen accepted the task.
-TEST_F(IngestTest, RefusesProductsWhoseTimedOutputsMayBeOfLowerPrecision) {
-  const std::string code =
+TEST_F(IngestTest, NamesProductsWhoseTimedOutputsMayBeOfLowerPrecision) {
+  const auto record = ingest_code(
       "import torch\nimport torch.nn as nn\n"
       "class Model(nn.Module):\n"
       "    def __init__(self):\n"
@@ -226,14 +226,10 @@ TEST_F(IngestTest, RefusesProductsWhoseTimedOutputsMayBeOfLowerPrecision) {
       "        self.l = nn.Linear(16, 16)\n"
       "    def forward(self, x):\n        return (self.l(x) ** 3).mean(0)\n"
       "def get_inputs():\n    return [torch.randn(65536, 16)]\n"
-      "def get_init_inputs():\n    return []\n";
-  std::string refusal;
-  for (int i = 0; i < 5 && refusal.empty(); ++i) {
-    const auto record = ingest_code(code);
-    ASSERT_TRUE(record) << record.error().message;
-    refusal = record->refusal;
-  }
-  EXPECT_THAT(refusal, testing::StartsWith("mutation gate: timed outputs would accept: tf32 ("));
+      "def get_init_inputs():\n    return []\n");
+  ASSERT_TRUE(record) << record.error().message;
+  EXPECT_EQ(record->refusal, "");
+  EXPECT_THAT(record->facts.insensitive, testing::StartsWith("in timed calls tf32 ("));
 }
 
 /// The reference multiplies by a diagonal matrix.
@@ -255,11 +251,31 @@ TEST_F(IngestTest, DrawsIntegerInputsAndKeepsIntegerBuffers) {
   EXPECT_TRUE(record->rules[2].drawn);
 }
 
-TEST_F(IngestTest, RefusesATaskWhoseBiasDoesNotMatter) {
-  auto record = verified(simple_code("return x * self.weight + 0 * self.bias"));
+TEST_F(IngestTest, ABiasWithoutEffectIsNoWrongAnswer) {
+  for (const char* forward : {"return x * self.weight + 0 * self.bias",
+                              "return nn.functional.layer_norm((x + self.bias).T, (512,)).T"}) {
+    const auto record = verified(simple_code(forward));
+    ASSERT_TRUE(record) << record.error().message;
+    EXPECT_EQ(record->refusal, "");
+    EXPECT_EQ(record->facts.insensitive.find("dropped_bias"), std::string::npos)
+        << record->facts.insensitive;
+  }
+}
+
+TEST_F(IngestTest, EqualTasksGetEqualAnswers) {
+  const std::string code = simple_code("return ((x + self.bias - x * self.weight) ** 2).mean()");
+  const auto one = ingest_code(code), other = ingest_code("# the same\n" + code);
+  ASSERT_TRUE(one && other);
+  EXPECT_EQ(one->refusal, "");
+  EXPECT_EQ(one->facts.insensitive, other->facts.insensitive);
+}
+
+TEST_F(IngestTest, AConstantOutputIsNoted) {
+  const auto record = verified(simple_code("return torch.zeros_like(x), x + self.bias"));
   ASSERT_TRUE(record) << record.error().message;
-  EXPECT_THAT(record->refusal,
-              testing::StartsWith("mutation gate: wrong answers would pass: dropped_bias ("));
+  EXPECT_EQ(record->refusal, "");
+  EXPECT_THAT(record->facts.insensitive,
+              testing::StartsWith("output 0 does not depend on the inputs"));
 }
 
 TEST_F(IngestTest, KeepsInputsNonNegativeIfTheTaskNeedsThat) {

@@ -48,7 +48,7 @@ TEST(HostBenchTest, KeepsTheWorkersOutputsInThePlaceOfACandidates) {
   bench->use_profiles({{1.0F}});
   const Outputs kept{Side::candidate}, own{Side::worker};
   EXPECT_FALSE(bench->compare_outputs(kept, own, {}).right()) << "the candidate's are poisoned";
-  bench->keep_outputs(0);
+  bench->copy_outputs({Side::worker, 0}, {Side::candidate, 0});
   EXPECT_TRUE(bench->compare_outputs(kept, own, {}).right());
   EXPECT_TRUE(bench->guards_intact(0));
 }

@@ -16,7 +16,7 @@ const std::string valid =
     R"({"name":"y","role":"output","dtype":"f32","shape":[4],"elements":4}],)"
     R"("constants":[{"name":"s","value":"0.5"}],)"
     R"("flops":100,"mutants":["zeros"],"lower_precisions":["tf32"],)"
-    R"("honest_orders":["sequential"],"compiled":false,"worker_bytes":7})";
+    R"("honest_orders":["sequential"],"insensitive":"","compiled":false,"worker_bytes":7})";
 
 std::string replaced(const std::string& from, const std::string& to) {
   std::string text = valid;

@@ -198,12 +198,19 @@ class SessionCases:
         with mock.patch.object(torch, "compile", side_effect=UnicodeDecodeError("utf-8", b"x", 0, 1, "bad")):
             ready, reason = baselines.ready(task, "tuned")
             self.assertEqual((ready, "it raised UnicodeDecodeError" in reason), (False, True), reason)
-            with self.assertRaisesRegex(Refused, "torch.compile: it raised UnicodeDecodeError"):
-                baselines.ready(task, "default")
         lacking = RuntimeError("no module of this machine's")
         lacking.__cause__ = ModuleNotFoundError("No module named 'setuptools'")
         with mock.patch.object(torch, "compile", side_effect=lacking), self.assertRaises(RuntimeError):
             baselines.ready(task, "default")
+
+    def test_eager_takes_the_place_of_a_compiler_that_fails(self):
+        task = tasks.Task(code("return a[0] * 2", "[torch.randn(8, 8)]"), device(self.name))
+        task.settle(task.signature(), 1)
+        with mock.patch.object(torch, "compile", side_effect=UnicodeDecodeError("utf-8", b"x", 0, 1, "bad")):
+            ready, reason = baselines.ready(task, "default")
+        self.assertEqual((ready, "it raised UnicodeDecodeError" in reason), (True, True), reason)
+        self.assertEqual(baselines.ready(task, "default"), (True, reason))
+        self.assertIs(task.baselines["default"], task.model)
 
     def test_random_tasks_are_refused_but_dropout_of_zero_is_not_random(self):
         layers = "self.rnn = nn.LSTM(256, 64, 2, dropout=0.3)"

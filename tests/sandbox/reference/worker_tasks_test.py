@@ -131,6 +131,16 @@ class NumbersTest(unittest.TestCase):
             with self.subTest(where), self.assertRaisesRegex(tasks.Refused, f"{where} .*another value each time"):
                 task("return a[0] * 2", inputs, init, before=before)
 
+    def test_hooks_of_torch_are_no_numbers_of_the_task(self):
+        for _ in range(2):
+            task("return a[0] @ self.l.weight", ROWS,
+                 "self.l = torch.nn.utils.parametrizations.weight_norm(nn.Linear(8, 8))")
+
+    def test_inputs_that_yield_several_cases_are_refused_by_name(self):
+        text = HEAD + code("return a[0]", ROWS).replace("return [torch.randn(16, 8)]", "yield [torch.randn(16, 8)]")
+        with self.assertRaisesRegex(tasks.Refused, "get_inputs yields several cases"):
+            tasks.Task(text, device("cpu"))
+
     def test_weights_drawn_by_any_generator_are_no_reason_to_refuse(self):
         task("return a[0] * self.w", ROWS, "self.w = nn.Parameter(torch.from_numpy(np.random.rand(8)).float())")
 

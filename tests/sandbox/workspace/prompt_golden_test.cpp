@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "sandbox/reference/description.hpp"
 #include "sandbox/workspace/task_text.hpp"
 
 namespace warpsmith::sandbox {
@@ -33,7 +34,6 @@ TaskSignature signature_of(const std::string& prompt) {
   TaskSignature signature;
   std::istringstream lines{prompt};
   for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with("dims ")) signature.dims = numbers_in(line);
     const bool input = line.starts_with("in[");
     const size_t type = line.find(" f32 [");
     if ((!input && !line.starts_with("out[")) || type == std::string::npos) continue;
@@ -44,6 +44,7 @@ TaskSignature signature_of(const std::string& prompt) {
                                  numbers_in(line.substr(type + 5)),
                                  {}});
   }
+  name_extents(signature);
   return signature;
 }
 
@@ -62,7 +63,7 @@ TEST(PromptGoldenTest, BriefPromptsEqualTheGeneratorsBytes) {
   for (const auto& entry : fs::directory_iterator("tests/golden/prompts")) {
     if (entry.path().extension() != ".txt") continue;
     const std::string golden = content_of(entry.path());
-    const auto prompt = brief_prompt(task_named(entry.path().stem()), signature_of(golden));
+    const auto prompt = brief_prompt(task_named(entry.path().stem()), signature_of(golden), "cpu");
     ASSERT_TRUE(prompt) << prompt.error().message;
     EXPECT_EQ(*prompt, golden) << entry.path();
     ++compared;

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sandbox/contract/contract.hpp"
+#include "sandbox/reference/description.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -84,7 +85,7 @@ TEST(TaskTextTest, ReferenceFileHasImportsAndNoInputs) {
 
 TEST(TaskTextTest, BriefPromptLeavesOutArgumentsThatOnlySizeParameters) {
   Task task = sample_task();
-  const auto brief = brief_prompt(task, sample_signature());
+  const auto brief = brief_prompt(task, sample_signature(), "cpu");
   ASSERT_TRUE(brief);
   EXPECT_TRUE(brief->starts_with("class Model(nn.Module):\n    \"\"\"Doc")) << *brief;
   EXPECT_THAT(*brief, HasSubstr("        return x * self.w\nin[0] x f32 [2, 3]\n"));
@@ -112,7 +113,7 @@ def get_inputs():
 def get_init_inputs():
     return [SCALE]
 )py";
-  const auto brief = brief_prompt(task, sample_signature());
+  const auto brief = brief_prompt(task, sample_signature(), "cpu");
   ASSERT_TRUE(brief);
   for (const char* part : {"EPS = 1e-3", "SCALE = 0.37", "class Gate", "return [SCALE]"}) {
     EXPECT_THAT(*brief, HasSubstr(part));
@@ -125,8 +126,8 @@ def get_init_inputs():
 TEST(TaskTextTest, ConstantArgumentsOfForwardAreShown) {
   TaskSignature signature = sample_signature();
   signature.constants = {{"s", "0.5"}, {"mask", "None"}};
-  const std::string lines = "dims 2 3\nalways s = 0.5\nalways mask = None";
-  EXPECT_THAT(*brief_prompt(sample_task(), signature), EndsWith(lines));
+  const std::string lines = "dims 2 3 3 2 3\nalways s = 0.5\nalways mask = None";
+  EXPECT_THAT(*brief_prompt(sample_task(), signature, "cpu"), EndsWith(lines));
   EXPECT_THAT(full_prompt(sample_task(), signature, {"cpu", ""}, "")->user,
               HasSubstr(lines + "\n\nWrite"));
   EXPECT_THAT(full_prompt(sample_task(), signature, {"device", ""}, "")->user,
@@ -146,12 +147,26 @@ TEST(TaskTextTest, WithoutToolsTheAnswerHoldsTheFiles) {
 TEST(TaskTextTest, MissingClassIsNamed) {
   Task task = sample_task();
   task.code = "class Modeller:\n    pass\n";
-  EXPECT_EQ(brief_prompt(task, {}).error().message, "task rows: the task has no `class Model`");
+  EXPECT_EQ(brief_prompt(task, {}, "cpu").error().message,
+            "task rows: the task has no `class Model`");
 }
 
 TEST(TaskTextTest, BuffersAreOneLineEach) {
-  EXPECT_EQ(buffer_lines(sample_signature()),
-            "in[0] x f32 [2, 3]\nin[1] w f32 [3]\nin[2] s i64 []\nout[0] y f32 [2, 3]\ndims 2 3");
+  const std::string buffers =
+      "in[0] x f32 [2, 3]\nin[1] w f32 [3]\nin[2] s i64 []\nout[0] y f32 [2, 3]\n";
+  EXPECT_THAT(*brief_prompt(sample_task(), sample_signature(), "cpu"),
+              EndsWith(buffers + "dims 2 3 3 2 3"));
+  EXPECT_THAT(*brief_prompt(sample_task(), sample_signature(), "device"),
+              EndsWith(buffers + "dims 2 3"));
+}
+
+TEST(TaskTextTest, EqualExtentsKeepTheirPlaces) {
+  TaskSignature square;
+  square.tensors = {{"x", TensorRole::input, Dtype::f32, {4, 4}, {}},
+                    {"y", TensorRole::output, Dtype::f32, {4}, {}}};
+  name_extents(square);
+  EXPECT_EQ(values_of(all_extents(square)), (std::vector<int64_t>{4, 4, 4}));
+  EXPECT_EQ(distinct_extents(square), (Extents{{"d0", 4}}));
 }
 
 TEST(TaskTextTest, TaskJsonListsBuffersInOrder) {
@@ -171,8 +186,9 @@ TEST(TaskTextTest, FullPromptTeachesAndNamesTheTask) {
   EXPECT_EQ(prompt->system, "# Skill\n\n# Tools");
   EXPECT_THAT(prompt->user, HasSubstr("```python\nimport torch"));
   EXPECT_THAT(prompt->user, HasSubstr("in order:\n\nin[0] x f32 [2, 3]\nin[1] w f32 [3]"));
-  EXPECT_THAT(prompt->user, EndsWith("dims 2 3\n\nWrite solution/kernel.cpp, verify it, make it "
-                                     "fast, then submit."));
+  EXPECT_THAT(prompt->user,
+              EndsWith("dims 2 3 3 2 3\n\nWrite solution/kernel.cpp, verify it, make it "
+                       "fast, then submit."));
 }
 
 TEST(TaskTextTest, FullPromptOfContractDeviceListsTheNamesForPlans) {
@@ -237,8 +253,8 @@ TEST(TaskTextTest, MentionsOtherVerifiedSizesWithoutNamingThem) {
         full_prompt(sample_task(), sample_signature(), {contract, ""}, "")->user;
     EXPECT_THAT(plain, Not(HasSubstr("other sizes")));
   }
-  EXPECT_EQ(*brief_prompt(task, sample_signature()),
-            *brief_prompt(sample_task(), sample_signature()));
+  EXPECT_EQ(*brief_prompt(task, sample_signature(), "cpu"),
+            *brief_prompt(sample_task(), sample_signature(), "cpu"));
 }
 
 TEST(TaskTextTest, WorkspaceStartsWithThreeFiles) {
