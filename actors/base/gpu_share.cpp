@@ -3,15 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <thread>
-
 #include "actors/base/actor_state.hpp"
 
 namespace warpsmith::actors {
 namespace {
-
-// Measurements take some hundred milliseconds.
-constexpr std::chrono::milliseconds poll_interval{2};
 
 std::string name_of(int gpu) {
   const auto driver = cuda::Driver::load();
@@ -38,13 +33,8 @@ std::optional<DeviceShare> open_share(const SharedGpu& shared) {
 ShareHold::ShareHold(std::optional<DeviceShare>& share, std::chrono::milliseconds timeout)
     : share_(share) {
   if (!share_) return;
-  const Deadline deadline = Deadline::after(timeout);
-  while (!share_->try_hold()) {
-    if (deadline.passed()) {
-      share_->give_back();
-      throw ActorFailure({ErrorCode::timeout, "measurements have kept the GPU busy for too long"});
-    }
-    std::this_thread::sleep_for(poll_interval);
+  if (!share_->hold(Deadline::after(timeout))) {
+    throw ActorFailure({ErrorCode::timeout, "measurements have kept the GPU busy for too long"});
   }
 }
 

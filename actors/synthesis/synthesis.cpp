@@ -71,7 +71,7 @@ void SynthesisState::start(Self self, std::vector<Task> tasks, std::vector<Sandb
   const size_t all = tasks.size() + settings_.composing.candidates;
   const size_t most = std::clamp<size_t>(all, 1, settings_.max_tasks);
   settings_.min_ready = std::clamp<size_t>(settings_.min_ready, 1, most);
-  if (settings_.mixed && !settings_.draws) {
+  if (settings_.mixed) {
     RandomStream order{settings_.seed, "ingest"};
     shuffle(tasks, order);
   }

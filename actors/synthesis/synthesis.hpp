@@ -54,8 +54,8 @@ using OutcomesByTask = std::map<std::string, std::vector<Outcome>>;
 
 struct SynthesisSettings {
   size_t min_ready = 1;  // accepted tasks before the first is answered
-  /// The sandboxes ingest the tasks in random order, so that the first ones are a sample of all.
-  /// Not in an evaluation.
+  /// The sandboxes ingest the tasks in random order, so that the first ones are a sample of all,
+  /// and networks, which compile for long, run beside tasks that keep a GPU busy.
   bool mixed = false;
   std::chrono::milliseconds ingest_answer_timeout{900'000};
   uint64_t seed = 0;

@@ -15,6 +15,7 @@
 #include <ctime>
 #include <filesystem>
 #include <memory>
+#include <thread>
 
 namespace warpsmith {
 namespace {
@@ -74,6 +75,9 @@ class Interruption {
 /// Bytes of a lock file. Open-file-description locks and those of flock(2) do not meet.
 constexpr off_t turn = 0;      // locked: a lease is held or wanted
 constexpr off_t work_due = 1;  // locked by others: shares have waited for long
+
+/// Between two tries to hold a share. Measurements take some hundred milliseconds.
+constexpr std::chrono::milliseconds poll_interval{2};
 
 /// How long a lease waits for shares that have priority, in case they never come.
 constexpr std::chrono::milliseconds longest_yield{1'000};
@@ -227,6 +231,17 @@ bool DeviceShare::try_hold() {
   return true;
 }
 
+Result<void> DeviceShare::hold(Deadline deadline) {
+  while (!try_hold()) {
+    if (deadline.passed()) {
+      give_back();
+      return fail(ErrorCode::timeout, "not free in time");
+    }
+    std::this_thread::sleep_for(poll_interval);
+  }
+  return {};
+}
+
 void DeviceShare::give_back() {
   (void)::flock(file_.get(), LOCK_UN);
   claim(false);
@@ -237,6 +252,24 @@ void DeviceShare::give_back() {
 void DeviceShare::claim(bool claims) {
   if (claims == claims_) return;
   if (set_lock(file_.get(), work_due, claims ? F_RDLCK : F_UNLCK)) claims_ = claims;
+}
+
+std::string memory_of(const std::string& device) {
+  return device + "-memory";
+}
+
+Result<DeviceRoom> acquire_room(const std::string& folder, const std::string& device, bool much,
+                                Deadline deadline) {
+  const std::string memory = memory_of(device);
+  if (much) {
+    TRY(auto lease, DeviceLease::acquire(folder, memory, deadline));
+    return DeviceRoom{std::move(lease)};
+  }
+  TRY(auto share, DeviceShare::open(folder, memory));
+  if (auto held = share.hold(deadline); !held) {
+    return fail("device " + memory, std::move(held.error()));
+  }
+  return DeviceRoom{std::move(share)};
 }
 
 }  // namespace warpsmith

@@ -11,6 +11,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <variant>
 
 #include "runtime/clock.hpp"
 #include "runtime/cuda/driver.hpp"
@@ -65,6 +66,8 @@ class DeviceShare {
   bool is_held() const { return held_; }
   /// True if the share must be returned: something holds or waits for a lease. One system call.
   bool is_wanted() const;
+  /// Acquires the share; `timeout` at the deadline.
+  Result<void> hold(Deadline deadline);
   /// Also ends the wait for a share that is not held.
   void give_back();
 
@@ -80,7 +83,19 @@ class DeviceShare {
   SteadyClock::time_point kept_until_{};
 };
 
+/// Room in a device's memory, under a lock of its own (`memory_of`): work that needs much of it
+/// leases the memory, other work shares it. Whoever wants both acquires room before the device.
+using DeviceRoom = std::variant<DeviceLease, DeviceShare>;
+
+/// The name of a device's memory in leases.
+std::string memory_of(const std::string& device);
+/// Room for work that needs much memory, or little.
+Result<DeviceRoom> acquire_room(const std::string& folder, const std::string& device, bool much,
+                                Deadline deadline);
+
 /// Acquires the slot's lease; returns nothing for a slot that has no GPU or core.
 using AcquireLease = std::function<Result<std::optional<DeviceLease>>(Deadline)>;
+/// Acquires room for work that needs much memory.
+using AcquireRoom = std::function<Result<DeviceRoom>(Deadline)>;
 
 }  // namespace warpsmith

@@ -142,8 +142,10 @@ class KernelReview {
     // All processes are warm before the lease, or starting them would show in the recorded times.
     const auto ready = tasks_.worker_with(judged_.request, record, deadline);
     const auto warm = judged_.contract.warm_up(deadline);
-    auto held = warm ? OrFailure<std::optional<DeviceLease>>{slot_.lease(deadline)}
-                     : tl::unexpected(warm.error());
+    const auto room = slot_.room_for(record, deadline);
+    auto held = !warm   ? tl::unexpected(warm.error())
+                : !room ? tl::unexpected(room.error())
+                        : OrFailure<std::optional<DeviceLease>>{slot_.lease(deadline)};
     if (!held && judged_.candidate.reviews_kernels())
       return tl::unexpected(std::move(held.error()));
     if (!held) {
@@ -213,10 +215,7 @@ void BaselineHistory::compare(const std::string& task_key, Timings& timings, int
 OrFailure<CandidateJudge::ReadySlot> CandidateJudge::ready_for(const Run& run, Deadline deadline) {
   TRY(auto worker, tasks_.worker_with(run.request, run.record, deadline));
   ReadySlot ready{.worker = worker};
-  if (slot_.needs_exclusive_gpu(run.record)) {
-    TRY(auto held, slot_.lease(deadline));
-    ready.lease = std::make_shared<std::optional<DeviceLease>>(std::move(held));
-  }
+  TRY(ready.room, slot_.room_for(run.record, deadline));
   TRY(auto bench, slot_.bench_of(run.request.task, run.record, deadline));
   ready.bench = bench;
   TRY_VOID(judged_.contract.warm_up(deadline));
@@ -224,13 +223,6 @@ OrFailure<CandidateJudge::ReadySlot> CandidateJudge::ready_for(const Run& run, D
   TRY(auto stage, slot_.stage());
   ready.stage = stage;
   return ready;
-}
-
-AcquireLease CandidateJudge::lease_for(const ReadySlot& ready) {
-  return [this, early = ready.lease](Deadline by) -> Result<std::optional<DeviceLease>> {
-    if (early && *early) return std::exchange(*early, std::nullopt);
-    return slot_.lease(by);
-  };
 }
 
 EvaluationJob CandidateJudge::job_of(const Run& run, const ReadySlot& ready) {
@@ -245,7 +237,7 @@ EvaluationJob CandidateJudge::job_of(const Run& run, const ReadySlot& ready) {
       .worker = *ready.worker,
       .settings = slot_.options().settings,
       .start_candidate = [&candidate, place](Deadline by) { return candidate.start(place, by); },
-      .lease = lease_for(ready),
+      .lease = [this](Deadline by) { return slot_.lease(by); },
       .check_device = slot_.device_check(),
       .on_device = gpu != nullptr,
       .stage = ready.stage,

@@ -67,8 +67,8 @@ class CandidateJudge {
   struct ReadySlot {
     ReferenceWorker* worker = nullptr;
     Bench* bench = nullptr;
-    CandidateStage* stage = nullptr;                    // null unless the contract is staged
-    std::shared_ptr<std::optional<DeviceLease>> lease;  // of a task that takes much of a GPU
+    CandidateStage* stage = nullptr;  // null unless the contract is staged
+    std::optional<DeviceRoom> room;   // in a GPU's memory
   };
 
   /// How a candidate did on the task's hidden sizes.
@@ -91,8 +91,6 @@ class CandidateJudge {
   };
 
   OrFailure<ReadySlot> ready_for(const Run& run, Deadline deadline);
-  /// The lease that `ready` holds, or the slot's.
-  AcquireLease lease_for(const ReadySlot& ready);
   /// Refers to both arguments.
   EvaluationJob job_of(const Run& run, const ReadySlot& ready);
   OrFailure<EvaluationOutcome> attempt(const Run& run, Deadline deadline);

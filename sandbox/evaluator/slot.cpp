@@ -89,6 +89,14 @@ Result<DeviceLease> GpuSlot::lease(Deadline deadline) const {
   return DeviceLease::acquire(lease_folder_, gpu_device(verifier_->facts()), deadline);
 }
 
+Result<DeviceShare> GpuSlot::share() const {
+  return DeviceShare::open(lease_folder_, gpu_device(verifier_->facts()));
+}
+
+Result<DeviceRoom> GpuSlot::room(bool much, Deadline deadline) const {
+  return acquire_room(lease_folder_, gpu_device(verifier_->facts()), much, deadline);
+}
+
 Result<UniqueFd> GpuSlot::open_lease() const {
   return warpsmith::open_lease(lease_folder_, gpu_device(verifier_->facts()));
 }
@@ -102,7 +110,7 @@ Result<std::unique_ptr<Bench>> GpuSlot::make_bench(const TaskSignature& signatur
 bool GpuSlot::needs_exclusive_gpu(const TaskSignature& signature, uint64_t worker_bytes) const {
   const BufferLayout one = make_layout(signature, 1, gpu_alignment);
   const uint64_t needed = total_of(gpu_region_bytes(signature, one)) + worker_bytes;
-  return needed > static_cast<uint64_t>(verifier_->facts().memory_bytes) / much_share;
+  return needed > memory_bytes() / much_share;
 }
 
 void GpuSlot::release_large_memory() {
@@ -239,27 +247,36 @@ void Slot::drop_bench() {
 
 Result<std::optional<DeviceLease>> Slot::lease(Deadline deadline) {
   if (!gpu_ && !options_.core) return std::nullopt;
-  TRY(auto held, lease_of(shared_device(), deadline));
-  return std::optional<DeviceLease>{std::move(held)};
-}
-
-Slot::Shared Slot::shared_device() const {
   if (gpu_) {
-    return {fmt::format("GPU {}, in use by others", *options_.gpu), usual_turn,
-            [slot = gpu_.get()](Deadline by) { return slot->lease(by); }};
+    return reported(fmt::format("GPU {}, in use by others", *options_.gpu), usual_turn, deadline,
+                    [this](Deadline by) { return gpu_->lease(by); });
   }
-  const std::string core = core_device(*options_.core);
-  return {fmt::format("core {}, in use by another run", *options_.core), {}, [core](Deadline by) {
-            return DeviceLease::acquire(default_lease_folder, core, by);
-          }};
+  return reported(fmt::format("core {}, in use by another run", *options_.core), {}, deadline,
+                  [core = core_device(*options_.core)](Deadline by) {
+                    return DeviceLease::acquire(default_lease_folder, core, by);
+                  });
 }
 
-Result<DeviceLease> Slot::lease_of(const Shared& device, Deadline deadline) {
-  auto held = device.acquire(Deadline::after(std::min(device.silence, deadline.left())));
+Result<DeviceRoom> Slot::room(bool much, Deadline deadline) {
+  return reported(fmt::format("memory of GPU {}, in use by others", *options_.gpu), usual_turn,
+                  deadline, [this, much](Deadline by) { return gpu_->room(much, by); });
+}
+
+Result<std::optional<DeviceRoom>> Slot::room_for(const IngestRecord& record, Deadline deadline) {
+  if (!gpu_) return std::nullopt;
+  return room(gpu_->needs_exclusive_gpu(record.facts.signature, record.worker_bytes), deadline);
+}
+
+/// Reports a wait for `what` that is longer than `silence`.
+template <class Acquire>
+std::invoke_result_t<Acquire, Deadline> Slot::reported(const std::string& what,
+                                                       std::chrono::milliseconds silence,
+                                                       Deadline deadline, const Acquire& acquire) {
+  auto held = acquire(Deadline::after(std::min(silence, deadline.left())));
   if (held || held.error().code != ErrorCode::timeout) return held;
   const std::string before = last_report_;
-  report("waiting for " + device.name);
-  held = device.acquire(deadline);
+  report("waiting for " + what);
+  held = acquire(deadline);
   if (held) report(before);
   return held;
 }

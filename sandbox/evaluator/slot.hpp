@@ -47,6 +47,10 @@ class GpuSlot {
   const std::string& no_clocks() const { return no_clocks_; }
   /// Exclusive use of the GPU, in turns with the services that share it.
   Result<DeviceLease> lease(Deadline deadline) const;
+  /// A share of the GPU, for work that others may disturb.
+  Result<DeviceShare> share() const;
+  /// Room in its memory, for work that needs much or little of it.
+  Result<DeviceRoom> room(bool much, Deadline deadline) const;
   /// The lock that leases hold, for a child process that takes turns too.
   Result<UniqueFd> open_lease() const;
   /// `capacity`, with both numbers, for a task that does not fit next to `worker_bytes` of the
@@ -62,6 +66,7 @@ class GpuSlot {
   /// Bytes that the bench, or the last one, uses.
   uint64_t bench_memory() const { return memory_.held(); }
 
+  uint64_t memory_bytes() const { return static_cast<uint64_t>(verifier_->facts().memory_bytes); }
   /// Bytes that are free on the device.
   uint64_t free_memory() const { return verifier_->free_memory(); }
   /// Checks, after a candidate that ended badly, that the device still computes right and got
@@ -117,10 +122,6 @@ class Slot {
   /// The task's bench, which stays until another task's is made or `release_large_bench`.
   /// Waits for room that other slots will leave.
   Result<Bench*> bench_of(const Task& task, const IngestRecord& record, Deadline deadline);
-  /// Whether the lease must be held before the bench is made.
-  bool needs_exclusive_gpu(const IngestRecord& record) const {
-    return gpu_ && gpu_->needs_exclusive_gpu(record.facts.signature, record.worker_bytes);
-  }
   /// The stage of that bench.
   Result<CandidateStage*> stage();
   /// The bench, and its stage if one was made. Requires a bench.
@@ -130,27 +131,26 @@ class Slot {
   /// Drops a bench that holds much of a GPU, on which other slots may wait for memory.
   void release_large_bench();
 
+  /// Room for an evaluation in the GPU's memory; empty on a CPU slot.
+  Result<std::optional<DeviceRoom>> room_for(const IngestRecord& record, Deadline deadline);
+  /// The same for work that needs much or little of it. Requires a GPU.
+  Result<DeviceRoom> room(bool much, Deadline deadline);
   /// Exclusive use of the GPU, else of the core; empty for a slot that has neither.
   Result<std::optional<DeviceLease>> lease(Deadline deadline);
   /// Compares the GPU's state now with its state at each later call; empty on a CPU slot.
   CheckDevice device_check() const;
 
  private:
-  /// A device that slots take turns on.
-  struct Shared {
-    std::string name;                   // for the report of a wait
-    std::chrono::milliseconds silence;  // a longer wait is reported
-    std::function<Result<DeviceLease>(Deadline)> acquire;
-  };
-
   void drop_bench();
   Slot(SandboxOptions options, std::vector<Baseline> further, std::unique_ptr<GpuSlot> gpu)
       : options_(std::move(options)),
         further_(std::move(further)),
         gpu_(std::move(gpu)),
         machine_(gpu_ ? gpu_->machine() : known_machine(options_.cache_dir)) {}
-  Shared shared_device() const;
-  Result<DeviceLease> lease_of(const Shared& device, Deadline deadline);
+  template <class Acquire>
+  std::invoke_result_t<Acquire, Deadline> reported(const std::string& what,
+                                                   std::chrono::milliseconds silence,
+                                                   Deadline deadline, const Acquire& acquire);
 
   SandboxOptions options_;
   std::vector<Baseline> further_;

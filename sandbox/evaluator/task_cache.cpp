@@ -44,17 +44,22 @@ OrFailure<IngestRecord> TaskCache::measure(const Task& task, IngestScope scope, 
   const std::string key = record_key(task, slot_.machine().key(), ready->stack(), options);
   if (auto known = read_record(facts_folder(), key)) return std::move(*known);
   slot_.drop_bench_of_other_task(task);
-  const IngestJob job{.worker = *ready,
-                      .machine = slot_.machine(),
-                      .task = task,
-                      .settings = settings,
-                      .progress = slot_.progress(),
-                      .make_bench = [this](const TaskSignature& s,
-                                           uint64_t worker) { return slot_.make_bench(s, worker); },
-                      .lease = [this](Deadline by) { return slot_.lease(by); },
-                      .scope = scope,
-                      .on_device = slot_.gpu() != nullptr,
-                      .further = &further_of(task)};
+  IngestJob job{.worker = *ready,
+                .machine = slot_.machine(),
+                .task = task,
+                .settings = settings,
+                .progress = slot_.progress(),
+                .make_bench = [this](const TaskSignature& s,
+                                     uint64_t worker) { return slot_.make_bench(s, worker); },
+                .lease = [this](Deadline by) { return slot_.lease(by); },
+                .scope = scope,
+                .on_device = slot_.gpu() != nullptr,
+                .further = &further_of(task)};
+  if (const GpuSlot* const gpu = slot_.gpu()) {
+    job.memory_bytes = gpu->memory_bytes();
+    job.share = [gpu] { return gpu->share(); };
+    job.room = [this](Deadline by) { return slot_.room(/*much=*/true, by); };
+  }
   TRY(auto record, ingest_task(job, deadline));
   if (auto written = write_record(facts_folder(), key, record); !written) {
     log::warn("not written to disk: " + written.error().message);

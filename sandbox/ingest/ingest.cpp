@@ -19,12 +19,12 @@ using std::chrono::milliseconds;
 
 constexpr int loading_share = 5;  // loading may take a fifth of the budget
 
-/// A task with so many bytes of tensors has the device to itself from its loading on: loading and
-/// compiling take several times as much memory, which may not suffice for two slots at once.
-constexpr uint64_t large_task = 1ULL << 29U;
+/// A task whose tensors take a larger part of the GPU's memory is alone there among the large ones:
+/// an ingest takes up to ten times as much, and several small ones run beside it.
+constexpr uint64_t large_part = 128;
 
 /// A task that lacks room waits for other slots, which hold memory only while they work.
-constexpr int room_tries = 3;
+constexpr std::chrono::seconds room_patience{60};
 constexpr std::chrono::seconds room_pause{2};
 
 /// Names the phase in which the worker failed, unless the failure is a refusal.
@@ -50,32 +50,26 @@ OrFailure<IngestRecord> refused_or(Failure failure) {
   return record;
 }
 
+/// Waits for turns take nothing from `budget`.
 OrFailure<IngestRecord> measure(const IngestJob& job, const TaskDescription& description,
-                                Patience patience) {
-  const auto most = patience.by.left();
+                                milliseconds budget, Deadline deadline) {
+  DeviceTurns turns(job.lease, job.share, budget, deadline);
+  TRY_VOID(turns.compute());
+  const Patience& patience = turns.patience();
   TRY(auto bench, job.make_bench(description.signature, description.worker_bytes));
   const SecretSeed seed;  // no secret: equal tasks get equal records
   TRY(auto session, enter_with_baselines(job.worker, job.task, bench->session_memory(),
                                          {spread_evaluations, seed.seed}, *job.further, patience));
   TRY_VOID(session.calibrate(patience));
-  IngestSession ingest(job, description, *bench, session, *job.further, patience);
+  IngestSession ingest(job, description, *bench, session, *job.further, turns);
   auto record = ingest.run(seed.key());
   if (!record) {
     const Failure cause = job.worker.with_cause(record.error(), session);
-    return tl::unexpected(failed_in(ingest.phase(), cause, most, job));
+    return tl::unexpected(failed_in(ingest.phase(), cause, budget, job));
   }
   TRY_VOID(session.leave(patience));
   TRY_VOID(job.worker.finish(patience));
   return record;
-}
-
-/// Measures under the lease. Waiting for the lease takes nothing from `budget`.
-OrFailure<IngestRecord> measure_alone(const IngestJob& job, const TaskDescription& description,
-                                      milliseconds budget, Deadline deadline) {
-  Result<std::optional<DeviceLease>> held = std::nullopt;
-  if (job.lease) held = job.lease(deadline);
-  if (!held) return tl::unexpected(held.error());
-  return measure(job, description, {Blame::task, budget, deadline});
 }
 
 /// Makes the timed baselines ready and measures. `job.further` is set.
@@ -89,7 +83,7 @@ OrFailure<IngestRecord> measure_whole(const IngestJob& job, const TaskDescriptio
   auto ready =
       prepare_baselines(job.worker, job.task, *job.further, patience, job.progress, &seconds);
   if (!ready) return tl::unexpected(std::move(ready.error()));
-  TRY(auto record, measure_alone(job, description, patience.by.left(), deadline));
+  TRY(auto record, measure(job, description, patience.by.left(), deadline));
   for (BaselineFacts& facts : record.further) facts.seconds = seconds[facts.which];
   if (!compiled->reason.empty()) record.facts.compile_reason = compiled->reason;
   return record;
@@ -115,27 +109,17 @@ OrFailure<IngestRecord> load_and_measure(const IngestJob& job, Deadline deadline
   }
   if (!description) return refused_or(failed_in("loading", description.error(), most, job));
   if (job.scope == IngestScope::whole) return measure_whole(job, *description, whole, deadline);
-  return measure_alone(job, *description, whole.by.left(), deadline);
+  return measure(job, *description, whole.by.left(), deadline);
 }
 
 bool lacks_room(const OrFailure<IngestRecord>& record) {
   return !record && record.error().code == ErrorCode::capacity;
 }
 
-/// Whether the worker can continue after the failure.
-bool leaves_worker(const Failure& failure) {
-  return failure.is_refusal() || failure.code == ErrorCode::capacity;
-}
-
-/// The same under the lease, which the parts then do not acquire themselves.
-OrFailure<IngestRecord> load_and_measure_alone(IngestJob job, Deadline deadline) {
-  TRY(const auto held, job.lease(deadline));
-  job.lease = {};
-  TRY_VOID(job.worker.take_turns(false, deadline));
-  auto record = load_and_measure(job, deadline);
-  if (!record && !leaves_worker(record.error())) return record;  // a new one takes turns
-  TRY_VOID(job.worker.take_turns(true, deadline));
-  return record;
+/// The same while no other large task is on the device.
+OrFailure<IngestRecord> load_and_measure_with_room(const IngestJob& job, Deadline deadline) {
+  TRY(const auto room, job.room(deadline));
+  return load_and_measure(job, deadline);
 }
 
 OrFailure<IngestRecord> ingest_on_device(const IngestJob& job, Deadline deadline) {
@@ -143,11 +127,12 @@ OrFailure<IngestRecord> ingest_on_device(const IngestJob& job, Deadline deadline
   const auto most = sizing.by.left();
   const auto bytes = job.worker.size(job.task, sizing);
   if (!bytes) return refused_or(failed_in("loading", bytes.error(), most, job));
-  auto record = *bytes >= large_task ? load_and_measure_alone(job, deadline)
-                                     : load_and_measure(job, deadline);
-  for (int tries = 0; tries < room_tries && lacks_room(record); ++tries) {
-    if (tries > 0) std::this_thread::sleep_for(std::min<milliseconds>(room_pause, deadline.left()));
-    record = load_and_measure_alone(job, deadline);
+  const bool large = *bytes > job.memory_bytes / large_part;
+  auto record = large ? load_and_measure_with_room(job, deadline) : load_and_measure(job, deadline);
+  const Deadline until = Deadline::after(std::min<milliseconds>(room_patience, deadline.left()));
+  while (lacks_room(record) && !until.passed()) {
+    std::this_thread::sleep_for(room_pause);
+    record = load_and_measure_with_room(job, deadline);
   }
   return record;
 }
@@ -159,8 +144,8 @@ OrFailure<IngestRecord> ingest_task(const IngestJob& job, Deadline deadline) {
   IngestJob filled = job;
   if (job.progress) job.progress(job.task.id + ": loading");
   if (filled.further == nullptr || job.scope == IngestScope::verified) filled.further = &none;
-  auto record = job.on_device && job.lease ? ingest_on_device(filled, deadline)
-                                           : load_and_measure(filled, deadline);
+  auto record = job.on_device && job.room ? ingest_on_device(filled, deadline)
+                                          : load_and_measure(filled, deadline);
   if (!lacks_room(record)) return record;
   // Not recorded as a refusal: there may be room once other services leave the device.
   return tl::unexpected(refusal(record.error().message));

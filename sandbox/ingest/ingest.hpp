@@ -9,6 +9,7 @@
 #include "runtime/config/sandbox_config.hpp"
 #include "runtime/device/lease.hpp"
 #include "runtime/result.hpp"
+#include "sandbox/ingest/device_turns.hpp"
 #include "sandbox/ingest/mutation_gate.hpp"
 #include "sandbox/judge/bench.hpp"
 #include "sandbox/protocol/requests.hpp"
@@ -35,10 +36,13 @@ struct IngestJob {
   const SandboxSettings& settings;
   Progress progress;
   MakeBench make_bench = make_host_bench;
-  /// Acquired before the first measurement; empty on a slot that shares nothing.
+  /// Of the slot's device; each is empty on a slot that does not share it.
   AcquireLease lease;
+  OpenShare share;
+  AcquireRoom room;
   IngestScope scope = IngestScope::whole;
-  bool on_device = false;  // the worker and the bench use a GPU
+  bool on_device = false;     // the worker and the bench use a GPU
+  uint64_t memory_bytes = 0;  // of that GPU
   /// Further baselines to make ready and time; those that fail are dropped from it. Null: none.
   FurtherBaselines* further = nullptr;
 };

@@ -90,14 +90,14 @@ double float32_flops(const Task& task, const TaskDescription& description) {
 }  // namespace
 
 IngestSession::IngestSession(const IngestJob& job, const TaskDescription& description, Bench& bench,
-                             WorkerSession& session, FurtherBaselines& further, Patience patience)
+                             WorkerSession& session, FurtherBaselines& further, DeviceTurns& turns)
     : job_(job),
       description_(description),
       bench_(bench),
       session_(session),
       meter_(meter_of(job, session)),
-      patience_(patience),
-      further_(TrialContext{session, bench, meter_, patience}, further) {}
+      turns_(turns),
+      further_(TrialContext{session, bench, meter_, turns.patience()}, further) {}
 
 OrFailure<IngestRecord> IngestSession::run(const StreamKey& key) {
   key_ = key;
@@ -150,8 +150,9 @@ OrFailure<void> IngestSession::prepare(Distribution distribution) {
 
 OrFailure<void> IngestSession::fill(Distribution distribution,
                                     const std::vector<InputRule>& rules) {
+  TRY_VOID(turns_.compute());
   if (std::ranges::any_of(rules, &InputRule::drawn)) {
-    TRY_VOID(session_.draw(patience_));
+    TRY_VOID(session_.draw(turns_.patience()));
     bench_.take_drawn(0, rules);
   }
   bench_.fill(0, {key_, ++contents_, distribution}, rules);
@@ -161,7 +162,8 @@ OrFailure<void> IngestSession::fill(Distribution distribution,
 /// Makes the reference of set 0, unless it exists: only a draw overwrites it.
 OrFailure<void> IngestSession::make_reference() {
   if (referenced_ == contents_) return {};
-  TRY_VOID(session_.reference(0, patience_));
+  TRY_VOID(turns_.compute());
+  TRY_VOID(session_.reference(0, turns_.patience()));
   referenced_ = contents_;
   return {};
 }
@@ -169,7 +171,7 @@ OrFailure<void> IngestSession::make_reference() {
 /// Calls eager and keeps its outputs (`of_eager`).
 OrFailure<void> IngestSession::keep_eager() {
   TRY_VOID(baseline(false));
-  TRY_VOID(session_.collect(0, patience_));
+  TRY_VOID(session_.collect(0, turns_.patience()));
   bench_.copy_outputs(of_worker, of_eager);
   return {};
 }
@@ -177,7 +179,7 @@ OrFailure<void> IngestSession::keep_eager() {
 /// The worker's outputs.
 OrFailure<ErrorStats> IngestSession::compare_with_reference() {
   TRY_VOID(make_reference());
-  return compare_exactly(bench_, session_, of_worker, 0, bound_, patience_);
+  return compare_exactly(bench_, session_, of_worker, 0, bound_, turns_.patience());
 }
 
 /// The worker's outputs by the bound of timed calls, and if they are beyond it and `exactly` is
@@ -192,30 +194,32 @@ OrFailure<bool> IngestSession::stays_finite(Distribution distribution) {
   const int draws = set_time_ > slow_set ? few_proofs : proofs;
   for (int i = 0; i < draws; ++i) {
     TRY_VOID(prepare(distribution));
-    TRY(const bool finite, session_.is_finite(0, patience_));
+    TRY(const bool finite, session_.is_finite(0, turns_.patience()));
     if (!finite) return false;
   }
   return true;
 }
 
-/// Other processes may have had the core during the session's first calibration. Measures the empty
-/// call again, until a baseline takes longer.
+/// Other processes may have had the core or the GPU during the session's first calibration.
+/// Measures the empty call again, on a core until a baseline takes longer.
 OrFailure<void> IngestSession::calibrate_meter() {
-  if (job_.on_device) return {};
   for (int tries = 0; tries < most_calibrations; ++tries) {
-    TRY_VOID(session_.calibrate(patience_));
+    TRY_VOID(session_.calibrate(turns_.patience()));
     meter_ = meter_of(job_, session_);
+    if (job_.on_device) break;
     TRY_VOID(prepare(Distribution::dense));
     TRY_VOID(baseline(false));
-    TRY_VOID(session_.free_outputs(patience_));
+    TRY_VOID(session_.free_outputs(turns_.patience()));
     if (charged_ms_ > 0) break;
   }
   return {};
 }
 
 OrFailure<void> IngestSession::baseline(bool compiled) {
+  TRY_VOID(turns_.compute());
+  const Patience& patience = turns_.patience();
   const MeteredCall call = meter_.measure(
-      [&] { return compiled ? session_.compiled(0, patience_) : session_.eager(0, patience_); });
+      [&] { return compiled ? session_.compiled(0, patience) : session_.eager(0, patience); });
   if (call.fault) return tl::unexpected(failure_of(*call.fault, "baseline"));
   charged_ms_ = call.charged_ms;
   return {};
@@ -229,11 +233,12 @@ OrFailure<IngestSession::DistributionTrial> IngestSession::try_distribution(
   if (!finite) return DistributionTrial{facts, not_finite};
   TRY_VOID(prepare(distribution));
   TRY_VOID(baseline(false));
-  TRY_VOID(session_.collect(0, patience_));
+  TRY_VOID(session_.collect(0, turns_.patience()));
   TRY(auto stats, compare_with_reference());
   facts.eager_error = stats.worst;
   for (uint32_t order = 0; order < description_.honest_orders.size(); ++order) {
-    TRY_VOID(session_.honest(0, order, patience_));
+    TRY_VOID(turns_.compute());
+    TRY_VOID(session_.honest(0, order, turns_.patience()));
     TRY(const auto one, compare_with_reference());
     stats.add(one);
   }
@@ -360,7 +365,8 @@ OrFailure<void> IngestSession::exempt_without_effect(std::vector<MutantTrial>& t
     TRY_VOID(make_reference());
     for (size_t m = 0; m < trials.size(); ++m) {
       if (!trials[m].without_effect) continue;
-      TRY(const bool effect, session_.has_effect(0, static_cast<uint32_t>(m), patience_));
+      TRY_VOID(turns_.compute());
+      TRY(const bool effect, session_.has_effect(0, static_cast<uint32_t>(m), turns_.patience()));
       trials[m].without_effect = !effect;
     }
   }
@@ -378,7 +384,8 @@ OrFailure<void> IngestSession::try_survivors() {
 }
 
 OrFailure<std::optional<ErrorStats>> IngestSession::judge_mutant(uint32_t index) {
-  TRY(auto applies, session_.mutant(0, index, patience_));
+  TRY_VOID(turns_.compute());
+  TRY(auto applies, session_.mutant(0, index, turns_.patience()));
   if (!applies) return std::optional<ErrorStats>{};
   TRY(const auto stats, compare_with_reference());
   return std::optional{stats};
@@ -445,7 +452,8 @@ OrFailure<void> IngestSession::gate_timed() {
 
 /// Requires that eager's outputs are kept.
 OrFailure<void> IngestSession::try_timed(size_t mutant, MutantTrial& trial) {
-  TRY(auto applies, session_.mutant(0, static_cast<uint32_t>(mutant), patience_));
+  TRY_VOID(turns_.compute());
+  TRY(auto applies, session_.mutant(0, static_cast<uint32_t>(mutant), turns_.patience()));
   if (!applies) return {};
   TRY(const auto timed, compare_with_eager(may_contain_indices(description_.signature)));
   record_trial(trial, timed);
@@ -487,11 +495,12 @@ OrFailure<void> IngestSession::complete_for_paper() {
 }
 
 OrFailure<void> IngestSession::try_paper(std::vector<MutantTrial>& trials) {
-  TRY_VOID(session_.values(0, patience_));
+  TRY_VOID(session_.values(0, turns_.patience()));
   const BoundRule bound = bound_for(Numerics::paper, spread_evaluations);
   for (size_t m = 0; m < trials.size(); ++m) {
     if (trials[m].caught || trials_[m].without_effect) continue;
-    TRY(auto applies, session_.mutant(0, static_cast<uint32_t>(m), patience_));
+    TRY_VOID(turns_.compute());
+    TRY(auto applies, session_.mutant(0, static_cast<uint32_t>(m), turns_.patience()));
     if (applies) record_trial(trials[m], bench_.compare_with_reference(Side::worker, 0, bound));
   }
   return {};
@@ -522,7 +531,7 @@ OrFailure<void> IngestSession::calibrate_dense() {
   }
   TRY_VOID(keep_eager());
   TRY_VOID(baseline(true));
-  TRY_VOID(session_.collect(0, patience_));
+  TRY_VOID(session_.collect(0, turns_.patience()));
   bench_.use_profiles(record_.profiles);
   TRY(const auto both, compare_with_eager(/*exactly=*/true));
   if (!both.right()) record_.facts.compile_reason = "it differs from eager on dense inputs";
@@ -541,6 +550,7 @@ Result<std::string> objection_to_times(double eager_ms, double compile_ms) {
 
 OrFailure<void> IngestSession::time_baselines() {
   report("timing the baselines");
+  TRY_VOID(turns_.be_alone());
   TRY_VOID(calibrate_meter());
   std::vector<double> eager, compiled;
   const int calls = record_.facts.eager_ms > long_ms ? long_calls : baseline_calls;
@@ -548,7 +558,7 @@ OrFailure<void> IngestSession::time_baselines() {
     TRY_VOID(prepare(Distribution::dense));
     TRY_VOID(baseline(i % 2 == 1));
     (i % 2 == 1 ? compiled : eager).push_back(charged_ms_);
-    TRY_VOID(session_.free_outputs(patience_));
+    TRY_VOID(session_.free_outputs(turns_.patience()));
     if (i % 2 == 0) continue;
     const auto fresh = [this] { return prepare(Distribution::dense); };
     TRY_VOID(further_.time_each(fresh));

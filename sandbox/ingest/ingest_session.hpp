@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "sandbox/ingest/device_turns.hpp"
 #include "sandbox/ingest/ingest.hpp"
 #include "sandbox/ingest/input_plans.hpp"
 #include "sandbox/ingest/mutation_gate.hpp"
@@ -22,7 +23,7 @@ class IngestSession {
  public:
   /// All arguments outlive this object.
   IngestSession(const IngestJob& job, const TaskDescription& description, Bench& bench,
-                WorkerSession& session, FurtherBaselines& further, Patience patience);
+                WorkerSession& session, FurtherBaselines& further, DeviceTurns& turns);
 
   /// The current phase, for progress and errors.
   const std::string& phase() const { return phase_; }
@@ -80,7 +81,7 @@ class IngestSession {
   Bench& bench_;
   WorkerSession& session_;
   CallMeter meter_;
-  Patience patience_;
+  DeviceTurns& turns_;
   StreamKey key_{};
   uint64_t contents_ = 0;
   uint64_t referenced_ = 0;      // the contents whose reference lies in the result memory

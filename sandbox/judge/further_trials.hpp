@@ -26,7 +26,7 @@ struct TrialContext {
   WorkerSession& session;
   Bench& bench;
   const CallMeter& meter;
-  Patience patience;
+  const Patience& patience;
 };
 
 class FurtherTrials {

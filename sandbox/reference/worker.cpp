@@ -273,11 +273,6 @@ OrFailure<uint64_t> ReferenceWorker::size(const Task& task, Patience patience) {
   return bytes.is_number_unsigned() ? bytes.get<uint64_t>() : 0;
 }
 
-OrFailure<void> ReferenceWorker::take_turns(bool turns, Patience patience) {
-  TRY_VOID(ask(Json{{"op", "turns"}, {"take", turns}}.dump(), patience));
-  return {};
-}
-
 OrFailure<BaselineReady> ReferenceWorker::compile(const Task& task, Baseline which,
                                                   Patience patience) {
   constexpr std::array<const char*, 3> names{"default", "tuned", "graphed"};

@@ -162,10 +162,8 @@ class ReferenceWorker {
   OrFailure<TaskSignature> signature(const Task& task, Patience patience);
   /// Bytes of a task's tensors, from shapes alone; 0 if they depend on values.
   OrFailure<uint64_t> size(const Task& task, Patience patience);
-  /// Whether searches for fast kernels take turns with others on the device, as they do at first.
-  /// They must not while the caller holds the device's lease.
-  OrFailure<void> take_turns(bool turns, Patience patience);
   /// Makes a baseline ready. If the task cannot have it, the answer says why; that is not an error.
+  /// A search for fast kernels waits for the device's lease, so the caller must not hold it.
   OrFailure<BaselineReady> compile(const Task& task, Baseline which, Patience patience);
   /// Kernels of one warm call of eager and of torch.compile. Refused without a GPU. A baseline that
   /// failed contains the reason.

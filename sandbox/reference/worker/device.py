@@ -124,7 +124,6 @@ class Cuda:
     remote = True
     compile_cores = []  # where a search compiles; empty: where this process runs
     turns = None  # object that takes turns with others on this GPU, if any
-    takes_turns = True  # False while the verifier holds the GPU for this process
 
     def __init__(self):
         self.place = _usable_gpu()
@@ -162,7 +161,7 @@ class Cuda:
             self._allow_tf32(False)
 
     def searching(self):
-        return self.turns.of_searches() if self.turns and self.takes_turns else contextlib.nullcontext()
+        return self.turns.of_searches() if self.turns else contextlib.nullcontext()
 
     def call(self, lane, function, arguments):
         with self.lane(lane):

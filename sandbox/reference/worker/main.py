@@ -90,10 +90,6 @@ class Worker:
     def size(self, request):
         return {"bytes": outline.size(request["code"])}
 
-    def turns(self, request):
-        self.device.takes_turns = request["take"]
-        return {}
-
     def _loaded(self, code, lane, sets):
         threads = _thread._count()
         try:
@@ -129,7 +125,7 @@ class Worker:
 
     def answer(self, request):
         handler = {"hello": self.hello, "load": self.load, "signature": self.signature, "size": self.size,
-                   "turns": self.turns, "compile": self.compile, "enter": self.enter, "profile": self.profile}
+                   "compile": self.compile, "enter": self.enter, "profile": self.profile}
         try:
             return {"ok": True, **handler[request["op"]](request)}
         except (Refused, torch.OutOfMemoryError) as error:

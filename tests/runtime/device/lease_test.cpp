@@ -145,9 +145,8 @@ TEST(DeviceShareTest, AWaitingLeaseHasPriorityOverNewShares) {
   EXPECT_TRUE(later.try_hold()) << "the lease is over";
 }
 
-/// Asks until the share is held.
-void hold(DeviceShare& share) {
-  while (!share.try_hold()) std::this_thread::sleep_for(milliseconds{2});
+Deadline guard() {
+  return Deadline::after(std::chrono::minutes{2});
 }
 
 /// Several slots whose measurements follow each other must not keep a policy out.
@@ -158,8 +157,7 @@ TEST(DeviceShareTest, ASeriesOfLeasesLetsAShareThrough) {
   std::atomic<int> measured = 0;
   const auto measure = [&] {
     while (!enough) {
-      const auto lease =
-          DeviceLease::acquire(place, "gpu", Deadline::after(std::chrono::minutes{2}));
+      const auto lease = DeviceLease::acquire(place, "gpu", guard());
       ASSERT_TRUE(lease);
       ++measured;
       std::this_thread::sleep_for(milliseconds{20});
@@ -169,15 +167,31 @@ TEST(DeviceShareTest, ASeriesOfLeasesLetsAShareThrough) {
   for (int i = 0; i < 3; ++i) slots.emplace_back(measure);
   while (measured < 6) std::this_thread::yield();
   auto work = DeviceShare::open(place, "gpu").value();
-  hold(work);
+  ASSERT_TRUE(work.hold(guard()));
   EXPECT_FALSE(work.is_wanted()) << "it keeps a slice, although slots wait";
   while (!work.is_wanted()) std::this_thread::sleep_for(milliseconds{2});
   const int before = measured;
   work.give_back();
   while (measured < before + 3) std::this_thread::yield();
-  hold(work);
+  EXPECT_TRUE(work.hold(guard()));
   enough = true;
   work.give_back();
+}
+
+TEST(DeviceRoomTest, WorkThatNeedsMuchIsAloneThere) {
+  const TemporaryFolder folder;
+  const std::string place = folder.path().string();
+  const auto room = [&](bool much) { return acquire_room(place, "gpu", much, soon()); };
+  std::optional one{room(false)}, two{room(false)};
+  EXPECT_TRUE(*one && *two);
+  EXPECT_FALSE(room(true));
+  EXPECT_TRUE(DeviceLease::acquire(place, "gpu", soon())) << "the memory has a lock of its own";
+  one.reset(), two.reset();
+  const auto alone = room(true);
+  ASSERT_TRUE(alone);
+  const auto refused = room(false);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "device gpu-memory: not free in time");
 }
 
 /// True if a share has waited so long that it has priority over leases.
