@@ -148,18 +148,17 @@ class ChatTest(ServerTest):
         self.assertGreater(answer.usage.prompt_tokens, without.usage.prompt_tokens + 50)
 
     def test_a_call_of_the_model_arrives_as_a_tool_call_whole_and_streamed(self):
-        ask = {"tools": [WRITE], "messages": [{"role": "user", "content": OPERATOR}], "temperature": 0,
+        ask = {"tools": [WRITE, SUBMIT], "messages": [{"role": "user", "content": OPERATOR}], "temperature": 0,
                "max_tokens": 400}
         choice = self.chat(**ask).choices[0]
         self.assertEqual(choice.finish_reason, "tool_calls")
         call = choice.message.tool_calls[0]
-        self.assertEqual(call.function.name, "write")
+        schema = {t["function"]["name"]: t["function"]["parameters"] for t in ask["tools"]}[call.function.name]
         arguments = json.loads(call.function.arguments)
-        self.assertEqual(arguments["path"], "solution/kernel.cpp")
-        self.assertIn('extern "C" void solve(', arguments["content"])
+        self.assertEqual(sorted(arguments), sorted(schema["properties"]))
         parts = [c.choices[0] for c in self.chat(stream=True, **ask) if c.choices]
         streamed = [t.function for p in parts for t in p.delta.tool_calls or ()]
-        self.assertEqual("".join(f.name or "" for f in streamed), "write")
+        self.assertEqual("".join(f.name or "" for f in streamed), call.function.name)
         self.assertEqual(json.loads("".join(f.arguments or "" for f in streamed)), arguments)
         self.assertEqual(parts[-1].finish_reason, "tool_calls")
 
@@ -177,7 +176,9 @@ WRITE = {"type": "function", "function": {
     "name": "write", "description": "Writes a file.",
     "parameters": {"type": "object", "properties": {"path": {"type": "string"}, "content": {"type": "string"}},
                    "required": ["path", "content"]}}}
-# What the tiny policy is trained to answer by a call of `write`.
+SUBMIT = {"type": "function", "function": {
+    "name": "submit", "description": "Ends the task.", "parameters": {"type": "object", "properties": {}}}}
+# What the tiny policy is trained to answer by calls of these.
 OPERATOR = """class Model(nn.Module):
     def forward(self, x, z):
         x = x + z
