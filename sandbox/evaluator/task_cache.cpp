@@ -16,6 +16,18 @@ BaselineKernels unknown_kernels(const std::string& reason) {
   return {{.reason = reason}, {.reason = reason}};
 }
 
+/// As at ingest: with torch.compile, or with eager in its place.
+OrFailure<void> make_compiled_ready(ReferenceWorker& worker, const Task& task,
+                                    const TaskFacts& facts, Deadline deadline) {
+  if (!facts.compile_reason.empty()) {
+    TRY_VOID(worker.do_without_compile(task, facts.compile_reason, deadline));
+    return {};
+  }
+  TRY(const auto made, worker.compile(task, Baseline::compiled, deadline));
+  if (made.reason.empty()) return {};
+  return fail(ErrorCode::process_failed, "torch.compile, which worked at ingest: " + made.reason);
+}
+
 }  // namespace
 
 template <class T>
@@ -139,7 +151,7 @@ OrFailure<ReferenceWorker*> TaskCache::worker_with(const EvaluateRequest& reques
   const bool first = !loaded.compiled;
   if (first) {
     slot_.report(request.task.id + ": torch.compile, for this process's first timing");
-    TRY_VOID((*ready)->compile(request.task, Baseline::compiled, deadline));
+    TRY_VOID(make_compiled_ready(**ready, request.task, record.facts, deadline));
   }
   FurtherBaselines& wanted = further_of(request.task, record);
   TRY_VOID(prepare_baselines(**ready, request.task, wanted, deadline,

@@ -17,11 +17,12 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr int loading_share = 5;  // loading may take a fifth of the budget
+constexpr int loading_share = 5;   // loading may take a fifth of the budget
+constexpr int compiling_part = 2;  // torch.compile half of it
 
-/// A task whose tensors take a larger part of the GPU's memory is alone there among the large ones:
-/// an ingest takes up to ten times as much, and several small ones run beside it.
-constexpr uint64_t large_part = 128;
+/// A task whose tensors take a larger part of the GPU's memory is alone there among such tasks:
+/// an ingest takes four times as much and more, and those of other slots run beside it.
+constexpr uint64_t large_part = 64;
 
 /// A task that lacks room waits for other slots, which hold memory only while they work.
 constexpr std::chrono::seconds room_patience{60};
@@ -77,7 +78,7 @@ OrFailure<IngestRecord> measure_whole(const IngestJob& job, const TaskDescriptio
                                       Patience patience, Deadline deadline) {
   if (job.progress) job.progress(job.task.id + ": torch.compile");
   const auto most = patience.by.left();
-  auto compiled = job.worker.compile(job.task, Baseline::compiled, patience);
+  auto compiled = job.worker.compile(job.task, Baseline::compiled, patience, most / compiling_part);
   if (!compiled) return refused_or(failed_in("torch.compile", compiled.error(), most, job));
   std::map<Baseline, double> seconds;
   auto ready =

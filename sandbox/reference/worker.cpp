@@ -274,11 +274,25 @@ OrFailure<uint64_t> ReferenceWorker::size(const Task& task, Patience patience) {
 }
 
 OrFailure<BaselineReady> ReferenceWorker::compile(const Task& task, Baseline which,
-                                                  Patience patience) {
+                                                  Patience patience,
+                                                  std::chrono::milliseconds within) {
   constexpr std::array<const char*, 3> names{"default", "tuned", "graphed"};
-  const Json request{
+  Json request{
       {"op", "compile"}, {"key", task_key(task)}, {"which", names[static_cast<size_t>(which)]}};
-  TRY(auto answered, ask(request.dump(), patience));
+  if (within.count() > 0) request["within"] = in_ms(within) / 1000;
+  return made_ready(request.dump(), patience);
+}
+
+OrFailure<BaselineReady> ReferenceWorker::do_without_compile(const Task& task,
+                                                             const std::string& reason,
+                                                             Patience patience) {
+  const Json request{{"op", "compile"}, {"key", task_key(task)}, {"without", reason}};
+  return made_ready(request.dump(), patience);
+}
+
+OrFailure<BaselineReady> ReferenceWorker::made_ready(const std::string& request,
+                                                     Patience patience) {
+  TRY(auto answered, ask(request, patience));
   const Json json = Json::parse(answered);
   const Json seconds = json.value("seconds", Json(0.0)), reason = json.value("reason", Json(""));
   return BaselineReady{.seconds = seconds.is_number() ? seconds.get<double>() : 0.0,

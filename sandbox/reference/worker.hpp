@@ -164,7 +164,12 @@ class ReferenceWorker {
   OrFailure<uint64_t> size(const Task& task, Patience patience);
   /// Makes a baseline ready. If the task cannot have it, the answer says why; that is not an error.
   /// A search for fast kernels waits for the device's lease, so the caller must not hold it.
-  OrFailure<BaselineReady> compile(const Task& task, Baseline which, Patience patience);
+  /// `within`, if positive: after that time eager takes the place of torch.compile.
+  OrFailure<BaselineReady> compile(const Task& task, Baseline which, Patience patience,
+                                   std::chrono::milliseconds within = {});
+  /// Eager takes the place of torch.compile, for the reason that an earlier worker gave.
+  OrFailure<BaselineReady> do_without_compile(const Task& task, const std::string& reason,
+                                              Patience patience);
   /// Kernels of one warm call of eager and of torch.compile. Refused without a GPU. A baseline that
   /// failed contains the reason.
   OrFailure<BaselineKernels> profile(const Task& task, Patience patience);
@@ -186,6 +191,7 @@ class ReferenceWorker {
   ReferenceWorker(std::shared_ptr<JailedProcess> process, FrameSocket socket)
       : process_(std::move(process)), socket_(std::move(socket)) {}
   OrFailure<std::string> ask(const std::string& request, Patience patience);
+  OrFailure<BaselineReady> made_ready(const std::string& request, Patience patience);
   /// Sends a request that carries the task, and returns the answer.
   OrFailure<std::string> ask_about(const char* what, const Task& task, Patience patience);
   OrFailure<std::string> answer(Patience patience);

@@ -3,6 +3,7 @@
 import contextlib
 import gc
 import os
+import signal
 
 import torch
 
@@ -13,6 +14,25 @@ from refusals import Refused, words_of
 _MODES = {"default": None, "tuned": "max-autotune-no-cudagraphs"}
 _TOLERANCE = 1e-2
 _BF16_TOLERANCE = 8e-2  # eager rounds each operator's output at 2^-8, compiled code only the last one
+
+
+class _TooLong(BaseException):
+    """Not an Exception, which torch.compile would take for a failure that it can work around."""
+
+
+@contextlib.contextmanager
+def _within(seconds):
+    """Raises _TooLong in the main thread, where torch.compile runs; a call into C ends first."""
+    def late(*_):
+        raise _TooLong
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def _reason(error):
@@ -99,18 +119,30 @@ def _lacks_a_module(error):
     return error is not None
 
 
-def ready(task, which):
+def without_compile(task, reason):
+    """Eager takes the place of the default baseline."""
+    task.baselines["default"], task.compile_reason = task.model, reason
+
+
+def ready(task, which, seconds=None):
     """Whether the baseline can be called, and the reason if not. Eager takes the place of the default one, with the
-    reason, unless this machine lacks a module."""
+    reason, unless this machine lacks a module. `seconds`: the most that making it ready may take."""
     if which != "graphed" and which not in _MODES:
         raise ValueError(f'no baseline is called "{which}": default, tuned or graphed')
     try:
-        make_ready(task, which)
+        with _within(seconds) if seconds else contextlib.nullcontext():
+            make_ready(task, which)
         return True, task.compile_reason if which == "default" else ""
+    except _TooLong:
+        torch._dynamo.reset()
+        reason = f"it takes longer than {seconds:.0f} s"
+        if which == "default":
+            without_compile(task, reason)
+        return which == "default", reason
     except Exception as error:
         reason = str(error) if isinstance(error, Refused) else f"it raised {_reason(error)}"
         if which == "default":
             if _lacks_a_module(error):
                 raise RuntimeError(f"torch.compile: {reason}") from None
-            task.baselines[which], task.compile_reason = task.model, reason
+            without_compile(task, reason)
         return which == "default", reason

@@ -105,7 +105,9 @@ class Worker:
     def compile(self, request):
         task, _ = self.tasks[request["key"]]
         began = time.monotonic()
-        ready, reason = baselines.ready(task, request.get("which", "default"))
+        if "without" in request:
+            baselines.without_compile(task, request["without"])
+        ready, reason = baselines.ready(task, request.get("which", "default"), request.get("within"))
         return {"seconds": time.monotonic() - began, "ready": ready, "reason": reason}
 
     def profile(self, request):

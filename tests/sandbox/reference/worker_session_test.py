@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sessions of the reference worker under the commit protocol, on a CPU and, if there is one, on a
 # GPU.
+import contextlib
 import ctypes
 import time
 import unittest
@@ -210,6 +211,19 @@ class SessionCases:
             ready, reason = baselines.ready(task, "default")
         self.assertEqual((ready, "it raised UnicodeDecodeError" in reason), (True, True), reason)
         self.assertEqual(baselines.ready(task, "default"), (True, reason))
+        self.assertIs(task.baselines["default"], task.model)
+
+    def test_eager_takes_the_place_of_a_compiler_that_takes_too_long(self):
+        task = tasks.Task(code("return a[0] * 2", "[torch.randn(8, 8)]"), device(self.name))
+        task.settle(task.signature(), 1)
+
+        def endless(*_, **__):
+            while True:
+                with contextlib.suppress(Exception):  # as torch.compile does
+                    time.sleep(0.01)
+
+        with mock.patch.object(torch, "compile", side_effect=endless):
+            self.assertEqual(baselines.ready(task, "default", 0.1), (True, "it takes longer than 0 s"))
         self.assertIs(task.baselines["default"], task.model)
 
     def test_random_tasks_are_refused_but_dropout_of_zero_is_not_random(self):
