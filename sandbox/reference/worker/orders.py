@@ -10,8 +10,10 @@ import operators as op
 
 _BLOCK = 64  # of a scan that carries the sums of its blocks
 _LANES = 8
+_MANY = 256  # sums at a time: from here on it is faster to add their products term by term than to gather these
 
 
+# Each order in two forms, which return the same bits: of an array's last axis, and of `count` slices, term(i).
 def _sequential(terms):
     return np.add.accumulate(terms, axis=-1, dtype=np.float32)[..., -1]
 
@@ -31,6 +33,31 @@ def _lanes(terms):
     lanes = terms[..., :whole].reshape(*terms.shape[:-1], -1, _LANES)
     sums = np.add.accumulate(lanes, axis=-2, dtype=np.float32)[..., -1, :]
     return _sequential(np.concatenate([sums, terms[..., whole:]], axis=-1))
+
+
+def _sequential_slices(count, term):
+    total = term(0).copy()
+    for i in range(1, count):
+        total += term(i)
+    return total
+
+
+def _pairwise_slices(count, term):
+    half = count // 2
+    parts = [term(i) + term(half + i) for i in range(half)] + [term(i) for i in range(2 * half, count)]
+    while len(parts) > 1:
+        half = len(parts) // 2
+        parts = [np.add(parts[i], parts[half + i], out=parts[i]) for i in range(half)] + parts[2 * half:]
+    return parts[0]
+
+
+def _lanes_slices(count, term):
+    whole = count // _LANES * _LANES
+    sums = [term(i).copy() for i in range(min(_LANES, whole))]
+    for i in range(_LANES, whole):
+        sums[i % _LANES] += term(i)
+    sums += [term(i) for i in range(whole, count)]
+    return _sequential_slices(len(sums), sums.__getitem__)
 
 
 def _scan(terms):
@@ -127,15 +154,24 @@ class Sums:
 
 
 class SumsAndProducts(Sums):
-    """Adds matrix products and convolutions."""
+    """Adds matrix products and convolutions. `slices`: the same order as `add`, of slices of terms."""
+
+    def __init__(self, add, slices, scan):
+        super().__init__(add, scan)
+        self.slices = slices
+
+    def _added(self, factors, axis):
+        """The sums of the products of two tensors, which broadcast, along an axis."""
+        a, b = (np.moveaxis(f.numpy(), axis, 0) for f in factors)
+        if math.prod(np.broadcast_shapes(a.shape, b.shape)[1:]) < _MANY:
+            return torch.from_numpy(np.ascontiguousarray(self.add(np.moveaxis(a * b, 0, -1))))
+        return torch.from_numpy(self.slices(len(a), lambda i: a[i] * b[i]))
 
     def _product(self, a, b):
         """(…, m, k) · (…, k, n), 16 Mi products at a time."""
         rows = max(1, 2**24 // max(1, b.numel()))
-        parts = []
-        for first in range(0, a.shape[-2], rows):
-            terms = a[..., first:first + rows, None, :] * b.transpose(-1, -2)[..., None, :, :]
-            parts.append(torch.from_numpy(np.ascontiguousarray(self.add(terms.numpy()))))
+        parts = [self._added((a[..., first:first + rows, :, None], b[..., None, :, :]), -2)
+                 for first in range(0, a.shape[-2], rows)]
         return torch.cat(parts, -2)
 
     def _op_mm(self, func, args):
@@ -153,8 +189,7 @@ class SumsAndProducts(Sums):
         taps = torch.nn.functional.unfold(x, weight.shape[2:], dilation, padding, stride)
         taps = taps.reshape(x.shape[0], groups, -1, 1, taps.shape[-1])
         kernels = weight.reshape(groups, -1, taps.shape[2]).transpose(-1, -2)[None, ..., None]
-        terms = (taps * kernels).movedim(2, -1).numpy()
-        y = torch.from_numpy(np.ascontiguousarray(self.add(terms))).reshape(x.shape[0], weight.shape[0], -1)
+        y = self._added((taps, kernels), 2).reshape(x.shape[0], weight.shape[0], -1)
         y = y if bias is None else y + bias[None, :, None]
         return y.reshape(*y.shape[:2], *self._extents(x, weight, stride, padding, dilation))
 
@@ -177,8 +212,9 @@ class Ordered(TorchDispatchMode):
         return func(*args, **(kwargs or {})) if out is None else out
 
 
-HONEST = {"sequential": (_sequential, _scan), "pairwise": (_pairwise, _scan_by_blocks),
-          "lanes": (_lanes, _scan_by_blocks)}
+HONEST = {"sequential": (_sequential, _sequential_slices, _scan),
+          "pairwise": (_pairwise, _pairwise_slices, _scan_by_blocks),
+          "lanes": (_lanes, _lanes_slices, _scan_by_blocks)}
 
 
 def honest_orders(ways=None):
