@@ -37,7 +37,8 @@ def _row(line):
 def _lines(program, place):
     """The lines of `bench tasks --texts`."""
     try:
-        done = subprocess.run([program, "bench", "tasks", "--texts", str(place)], capture_output=True, timeout=_READING_S)
+        command = [program, "bench", "tasks", "--texts", str(place)]
+        done = subprocess.run(command, capture_output=True, timeout=_READING_S)
     except subprocess.TimeoutExpired:
         raise Unreadable(f"{place}: {program} bench tasks read no tasks within {_READING_S} s") from None
     if done.returncode not in (0, _WITHOUT_TASKS):
