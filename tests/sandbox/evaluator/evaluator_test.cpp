@@ -247,7 +247,8 @@ TEST_F(EvaluatorTest, ADeadWorkerIsNoFaultOfTheKernel) {
   ASSERT_TRUE(std::holds_alternative<InfraFailure>(judgement));
   const auto& infra = std::get<InfraFailure>(judgement);
   EXPECT_EQ(infra.kind, InfraKind::task_refused);  // it ended a fresh worker too
-  EXPECT_THAT(infra.detail, testing::StartsWith("task: input sets, free, huge: reference worker: "));
+  EXPECT_THAT(infra.detail,
+              testing::StartsWith("task: input sets, free, huge: reference worker: "));
 }
 
 TEST_F(EvaluatorTest, NamesATaskThatEndsItsWorker) {
