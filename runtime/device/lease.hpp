@@ -83,8 +83,8 @@ class DeviceShare {
   SteadyClock::time_point kept_until_{};
 };
 
-/// Room in a device's memory, under a lock of its own (`memory_of`): work that needs much of it
-/// leases the memory, other work shares it. Whoever wants both acquires room before the device.
+/// Room in a device's memory, which has a separate lock (`memory_of`). Work that needs much memory
+/// leases it; other work holds a share. Acquire room before the device's lease, never after it.
 using DeviceRoom = std::variant<DeviceLease, DeviceShare>;
 
 /// The name of a device's memory in leases.
