@@ -40,18 +40,15 @@ def _asked(request, folder):
 
 
 def _prepared(options):
-    """Crawls and reads `--against`; does nothing if both are ready."""
+    """Crawls and reads `--against`."""
     seeds = pathlib.Path(options.cache).absolute() / tables.file_name()
     out = getattr(options, "out", None)
     request = {"cache": options.cache, "against": [os.path.abspath(d) for d in getattr(options, "against", [])],
                "out": str(out or "")}
-    answer = {"against": str(out / "against.jsonl") if out else "", "others": []}
     if request["against"] or not seeds.exists():
         arguments.check_folder("--cache", options.cache)
-        with OwnedFolder() as folder:
-            answer = {**answer, **_asked(request, folder)}
-    elif out:
-        pathlib.Path(answer["against"]).write_text("")
+    with OwnedFolder() as folder:
+        answer = {"against": "", "others": [], **_asked(request, folder)}
     return {**answer, "versions": tables.versions(), "seeds": str(seeds), "seeds_digest": _digest(seeds)}
 
 

@@ -9,6 +9,8 @@ import sys
 import threading
 import time
 
+import seeds as tables
+
 _PROGRAM = pathlib.Path(__file__).resolve().parent / "prepare.py"
 SILENT_S = 600.0  # without a line, a preparation counts as stuck; each thing that it probes has a limit far below
 _LOOK_S = 1.0
@@ -62,8 +64,27 @@ def _exchange(process, request, relay):
         relay.join()
 
 
+def _nothing_to_do(request):
+    """Whether the operators are crawled and there are no programs to read."""
+    return not request["against"] and (pathlib.Path(request["cache"]) / tables.file_name()).exists()
+
+
+def _at_once(request):
+    """The answer where nothing is to do."""
+    if not request["out"]:
+        return {}
+    path = pathlib.Path(request["out"]) / "against.jsonl"
+    path.write_text("")
+    return {"against": str(path), "others": []}
+
+
 def prepare(request, environment=None):
-    """Its answer; relays standard error as it arrives. Raises Failed, and OSError if it cannot be started."""
+    """The answer of prepare.py, without that process where nothing is to do."""
+    return _at_once(request) if _nothing_to_do(request) else _prepared(request, environment)
+
+
+def _prepared(request, environment):
+    """The answer of prepare.py; relays standard error as it arrives. Raises Failed, and OSError if it cannot be started."""
     with subprocess.Popen([sys.executable, "-B", str(_PROGRAM)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, errors="replace", env=environment) as process:
         relay = _Relay(process.stderr)

@@ -6,6 +6,8 @@ import pathlib
 import signal
 import sys
 
+import shared  # noqa: F401  finds quick_imports
+import quick_imports  # before torch
 import torch
 
 import against
@@ -30,6 +32,7 @@ def main():
     """Answers one request."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     torch.set_num_threads(1)
+    quick_imports.done()
     namespaces.adopt_orphans()
     request = json.loads(sys.stdin.readline())
     output = os.dup(1)

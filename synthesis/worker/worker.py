@@ -3,7 +3,6 @@
 #
 # Standard input has one JSON object per line: the settings first, then {"index": n, "row": null or a foreign row,
 # "hashes": those of tasks that were accepted since}.
-import gc
 import json
 import math
 import os
@@ -12,6 +11,8 @@ import sys
 import time
 import warnings
 
+import shared  # noqa: F401  finds quick_imports
+import quick_imports  # before torch
 import torch
 
 import against
@@ -227,7 +228,7 @@ def ready(settings):
     worker.enter_namespaces()
     sealing.die_with_parent()  # after the namespaces, which reset this
     _warm_up(settings)
-    gc.freeze()
+    quick_imports.done()
     return worker
 
 

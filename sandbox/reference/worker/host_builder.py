@@ -2,6 +2,7 @@
 # Builds the extensions that a model_new.py requests from torch's own loaders, in a jail with compilers and without a
 # GPU, which ends with this process. Standard output is a tar of the shared objects. With exit code 1, standard error
 # has the reason.
+import gc
 import json
 import os
 import sys
@@ -62,6 +63,7 @@ def main():
     os.dup2(2, 1)  # redirects prints and compilers' output
     with open("/build.json", encoding="utf-8") as file:
         request = json.load(file)
+    gc.disable()  # torch is imported faster without it, and this process ends soon
     from torch.utils import cpp_extension
 
     from host_extensions import place_files

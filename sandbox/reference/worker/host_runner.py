@@ -10,6 +10,7 @@ import os
 import platform
 import warnings
 
+import quick_imports  # before torch
 import torch
 
 import commit
@@ -67,6 +68,7 @@ def main():
     warnings.filterwarnings("ignore")
     torch.set_num_threads(1)
     torch.set_num_interop_threads(1)
+    quick_imports.done()
     peer = Peer(3)
     runner = Runner(peer)
     with contextlib.suppress(EOFError):  # the verifier ended

@@ -14,6 +14,7 @@ import sys
 import time
 import warnings
 
+import quick_imports  # before torch
 import torch
 
 import baselines
@@ -152,8 +153,7 @@ def main():
     warnings.filterwarnings("ignore")
     torch.set_num_threads(1)
     torch.set_num_interop_threads(1)
-    gc.collect()
-    gc.freeze()  # excludes what torch's import left from later collections
+    quick_imports.done()
     peer = Peer(3)
     worker = Worker(peer)
     with contextlib.suppress(EOFError):  # the verifier ended

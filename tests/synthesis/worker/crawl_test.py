@@ -145,7 +145,7 @@ class WaitsTest(Case):
         with mock.patch.object(preparation, "_PROGRAM", program), mock.patch.object(preparation, "SILENT_S", 240.0), \
                 contextlib.redirect_stderr(Heard()):
             with self.assertRaisesRegex(preparation.Failed, r"no sign of life for \d+ s: half way"):
-                preparation.prepare({})
+                preparation.prepare({"cache": str(self.folder), "against": ["none"]})
 
     def test_the_list_shows_kinds(self):
         seed = Seed("transformers.models.llama.LlamaMLP", "transformers", "{m}({x})", tags=("block", "mlp"))
