@@ -106,14 +106,41 @@ const CLI::App& innermost(const CLI::App& app) {
   return parsed.empty() ? app : innermost(*parsed.front());
 }
 
+/// The options that are valid after the words of `app`: its own, and those of its parents.
+std::set<std::string> options_of(const CLI::App& app) {
+  std::set<std::string> names;
+  for (const CLI::App* at = &app; at != nullptr; at = at->get_parent()) {
+    if (at != &app && !at->get_fallthrough()) continue;
+    for (const CLI::Option* option : at->get_options()) {
+      for (const std::string& name : option->get_lnames()) names.insert("--" + name);
+    }
+  }
+  return names;
+}
+
+/// Names each unknown option with the nearest one; empty if only other words were not expected.
+std::string unknown_options(const CLI::App& app, const CLI::App& last) {
+  std::string text;
+  for (const std::string& word : app.remaining(/*recurse=*/true)) {
+    if (!word.starts_with("-") || word.size() < 2) continue;
+    const std::string name = word.substr(0, word.find('='));
+    text += (text.empty() ? "" : "\n") + ("no option \"" + name + "\"; ") +
+            hint(name, options_of(last));
+  }
+  return text;
+}
+
 std::string message_of(const CLI::App& app, const CLI::Error& error) {
   const CLI::App& last = innermost(app);
   std::set<std::string> names;
   for (const CLI::App* command : last.get_subcommands({})) names.insert(command->get_name());
   const bool lacks_one = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr &&
                          last.get_subcommands().empty() && !names.empty();
+  const bool at_top = &last == &app;
+  const std::string unknown = lacks_one && at_top ? "" : unknown_options(app, last);
+  if (!unknown.empty()) return (at_top ? "" : last.get_name() + ": ") + unknown;
   if (!lacks_one) return error.what();
-  return (&last == &app ? "" : last.get_name() + ": ") + list_of(names);
+  return (at_top ? "" : last.get_name() + ": ") + list_of(names);
 }
 
 /// Formats the library's messages like those of this program.

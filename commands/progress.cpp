@@ -66,14 +66,14 @@ std::string composing_text(const ProgressView& view) {
                      preparing ? " (preparing)" : "", value(view, "synthesis-0.accepted"));
 }
 
-/// Time until the trajectories or the time limit end the run, whichever comes first: "3m left". "up
-/// to 24h00m left" while only the limit is known, the time so far if neither is.
+/// Time until the trajectories or the time limit end the run, whichever comes first: "3m left".
+/// "time limit in 24h00m" while only the limit is known, the time so far if neither is.
 std::string left_text(const std::optional<ProgressView>& first, const ProgressView& view) {
   const auto estimate = first ? until_all_have_ended(*first, view) : std::nullopt;
   const bool has_limit = view.limit.count() > 0;
   if (!estimate && !has_limit) return duration_text(view.elapsed);
   const auto limit = std::max(view.limit - view.elapsed, std::chrono::seconds{0});
-  if (!estimate) return "up to " + duration_text(limit) + " left";
+  if (!estimate) return "time limit in " + duration_text(limit);
   return duration_text(has_limit ? std::min(*estimate, limit) : *estimate) + " left";
 }
 
@@ -166,7 +166,7 @@ std::string ProgressLine::next(const ProgressView& view) {
                      : view.trains      ? figures(view)
                                         : samples(view);
   views_.push_back(view);
-  return line;
+  return view.failure.empty() ? line : line + " | FAILED: " + view.failure;
 }
 
 }  // namespace warpsmith::commands

@@ -23,6 +23,7 @@ struct ProgressView {
   Observation seen;  // from telemetry, e.g. "learner-0.reward_mean"
   std::chrono::seconds elapsed{0};
   std::chrono::seconds limit{0};  // of the run; 0: none
+  std::string failure;            // why the run ends; empty: it goes on
 };
 
 /// The names of the early warnings that the learner has in force.

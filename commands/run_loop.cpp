@@ -40,16 +40,29 @@ class ProgressPrinter {
                       .limit = limit};
     if (!ended_before_) ended_before_ = trajectories_ended(view);
     view.ended_before = *ended_before_;
-    const std::string line = line_.next(view);
-    std::cerr << (live_ ? "\r\x1b[K" : "") << line << (live_ ? "" : "\n") << std::flush;
+    show(view);
+  }
+  /// The line again, with the reason for which the run ends: its actors no longer answer.
+  void fail(const Error& why, SteadyClock::time_point begin) {
+    if (quiet_) return;
+    last_.elapsed = std::chrono::duration_cast<seconds>(SteadyClock::now() - begin);
+    last_.failure = why.message;
+    show(last_);
   }
   void end() const {
     if (live_ && !quiet_) std::cerr << '\n';
   }
 
  private:
+  void show(const ProgressView& view) {
+    last_ = view;
+    const std::string line = line_.next(view);
+    std::cerr << (live_ ? "\r\x1b[K" : "") << line << (live_ ? "" : "\n") << std::flush;
+  }
+
   static constexpr int plain_every = 10;
   bool quiet_, live_;
+  ProgressView last_;
   int calls_ = 0;
   std::optional<uint64_t> ended_before_;
   ProgressLine line_;
@@ -116,6 +129,12 @@ uint64_t refused_tasks(RunTree& tree) {
   return numbers ? static_cast<uint64_t>(numbers->values["synthesis-0.refused"]) : 0;
 }
 
+/// True if not all trajectories were started, or if that is not known.
+bool starts_less(RunTree& tree, const LoopOptions& options) {
+  const auto counts = tree.counts(seconds{5});
+  return !counts || counts->admitted < options.trajectories;
+}
+
 Error failure_of(const ActorStatus& supervisor) {
   const auto code = supervisor.gauges.find("failure_code");
   if (code == supervisor.gauges.end()) return {ErrorCode::infrastructure, supervisor.phase};
@@ -123,6 +142,12 @@ Error failure_of(const ActorStatus& supervisor) {
 }
 
 }  // namespace
+
+RunState state_after(const LoopResult& result) {
+  if (result.end == LoopEnd::failed) return RunState::failed;
+  const bool cut = result.end == LoopEnd::stopped || !result.limit.empty() || result.time_is_up;
+  return cut ? RunState::interrupted : RunState::finished;
+}
 
 LoopResult run_loop(RunTree& tree, const SignalWait& signals, const LoopOptions& options) {
   const auto begin = SteadyClock::now();
@@ -144,6 +169,7 @@ LoopResult run_loop(RunTree& tree, const SignalWait& signals, const LoopOptions&
     if (!status || status->phase.starts_with("failed")) {
       result.end = LoopEnd::failed;
       result.error = status ? failure_of(*status) : status.error();
+      printer.fail(result.error, begin);
       break;
     }
     printer.print(tree, options, begin);
@@ -153,6 +179,7 @@ LoopResult run_loop(RunTree& tree, const SignalWait& signals, const LoopOptions&
   }
   requested.finish(result);
   result.refused_tasks = refused_tasks(tree);
+  result.time_is_up = drained && starts_less(tree, options);
   signals.exit_on_next();  // only actors are left to stop
   printer.end();
   return result;

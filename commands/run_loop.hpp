@@ -7,6 +7,7 @@
 #include "actors/base/end_request.hpp"
 #include "actors/run/run_tree.hpp"
 #include "commands/signals.hpp"
+#include "runtime/run/run_folder.hpp"
 
 namespace warpsmith::commands {
 using namespace actors;
@@ -31,8 +32,12 @@ struct LoopResult {
   LoopEnd end = LoopEnd::finished;
   Error error;                 // set if it failed
   std::string limit;           // set if a limit of the brain stopped it
+  bool time_is_up = false;     // the time limit came before all trajectories were started
   uint64_t refused_tasks = 0;  // by the ingest
 };
+
+/// The state to record for a run that ended so.
+RunState state_after(const LoopResult& result);
 
 LoopResult run_loop(RunTree& tree, const SignalWait& signals, const LoopOptions& options);
 

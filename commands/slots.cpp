@@ -61,4 +61,9 @@ std::string slot_contract(const std::string& contract, DeviceClass device) {
   return on_cpu ? "cpu" : contract;
 }
 
+bool times_one_core(const std::string& contract) {
+  const sandbox::ContractEntry* const entry = sandbox::find_contract(contract);
+  return entry != nullptr && entry->runs_on == sandbox::RunsOn::cpu;
+}
+
 }  // namespace warpsmith::commands

@@ -33,4 +33,8 @@ DeviceClass host_device(const Task& task);
 /// The contract that a slot needs: contract `host` on a task for CPUs runs on a slot of `cpu`.
 std::string slot_contract(const std::string& contract, DeviceClass device);
 
+/// Whether a contract times kernels and baselines on one core, whatever the task. False for an
+/// unknown name.
+bool times_one_core(const std::string& contract);
+
 }  // namespace warpsmith::commands

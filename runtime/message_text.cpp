@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -11,6 +13,60 @@ namespace {
 
 bool swapped(std::string_view a, std::string_view b, size_t i, size_t j) {
   return i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+}
+
+/// Edits per letter, from 0 to 1.
+double difference(std::string_view a, std::string_view b) {
+  const size_t longer = std::max(a.size(), b.size());
+  return longer == 0 ? 0 : static_cast<double>(edit_distance(a, b)) / static_cast<double>(longer);
+}
+
+std::string_view last_part(std::string_view path) {
+  return path.substr(path.rfind('.') + 1);
+}
+
+/// The path without its last part; empty for a path of one part.
+std::string_view parent_of(std::string_view path) {
+  const size_t dot = path.rfind('.');
+  return dot == std::string_view::npos ? "" : path.substr(0, dot);
+}
+
+/// True if the parts of `shorter` are the first or the last ones of `longer`.
+bool is_end_of(std::string_view shorter, std::string_view longer) {
+  if (shorter.empty()) return true;
+  if (shorter.size() >= longer.size()) return false;
+  const size_t rest = longer.size() - shorter.size();
+  return (longer.starts_with(shorter) && longer[shorter.size()] == '.') ||
+         (longer.ends_with(shorter) && longer[rest - 1] == '.');
+}
+
+/// 0 for the same table, 0.2 for each part that one of them lacks, more for other tables.
+double difference_of_tables(std::string_view a, std::string_view b) {
+  constexpr double per_part = 0.2, other_table = 0.25;
+  if (a == b) return 0;
+  if (!is_end_of(a, b) && !is_end_of(b, a)) return other_table + difference(a, b);
+  const auto parts = [](std::string_view path) {
+    return path.empty() ? 0 : 1 + std::count(path.begin(), path.end(), '.');
+  };
+  return per_part * static_cast<double>(std::abs(parts(a) - parts(b)));
+}
+
+/// The name with the least `cost` that fits into `max_compared` with all before it.
+template <class Cost>
+std::string cheapest(std::string_view name, const std::set<std::string>& names, const Cost& cost) {
+  std::string best;
+  double least = std::numeric_limits<double>::infinity();
+  size_t left = max_compared;
+  for (const std::string& candidate : names) {
+    const size_t pairs = (name.size() + 1) * (candidate.size() + 1);
+    if (pairs > left) continue;
+    left -= pairs;
+    const double now = cost(candidate);
+    if (now >= least) continue;
+    least = now;
+    best = candidate;
+  }
+  return best;
 }
 
 }  // namespace
@@ -42,18 +98,18 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::string nearest_name(std::string_view name, const std::set<std::string>& names) {
-  std::string best;
-  size_t best_distance = SIZE_MAX, left = max_compared;
-  for (const std::string& candidate : names) {
-    const size_t cost = (name.size() + 1) * (candidate.size() + 1);
-    if (cost > left) continue;
-    left -= cost;
-    const size_t distance = edit_distance(name, candidate);
-    if (distance >= best_distance) continue;
-    best_distance = distance;
-    best = candidate;
-  }
-  return best;
+  return cheapest(name, names, [name](const std::string& candidate) {
+    return static_cast<double>(edit_distance(name, candidate));
+  });
+}
+
+std::string nearest_path(std::string_view path, const std::set<std::string>& paths) {
+  return cheapest(path, paths, [path](const std::string& candidate) {
+    const double parts = 2 * difference(last_part(path), last_part(candidate)) +
+                         difference_of_tables(parent_of(path), parent_of(candidate));
+    // A dot may be misspelt too: learner.step_tokens for learner.step.tokens.
+    return std::min(parts, 4 * difference(path, candidate));
+  });
 }
 
 bool is_near(std::string_view name, std::string_view other) {

@@ -23,6 +23,10 @@ inline constexpr size_t max_compared = size_t{1} << 20U;
 /// first of equally close names wins.
 std::string nearest_name(std::string_view name, const std::set<std::string>& names);
 
+/// The closest of dotted `paths` by their last part, then by the parts before it: the same word in
+/// another table is close, and so is a table with the same beginning or end. Same limits.
+std::string nearest_path(std::string_view path, const std::set<std::string>& paths);
+
 /// True if at most half of the longer name would have to change.
 bool is_near(std::string_view name, std::string_view other);
 

@@ -12,6 +12,14 @@
 
 namespace warpsmith {
 
+/// Editors put it in front of files; it is not part of the text.
+inline constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+
+/// The text after its byte order mark, if it has one.
+constexpr std::string_view without_byte_order_mark(std::string_view text) {
+  return text.starts_with(byte_order_mark) ? text.substr(byte_order_mark.size()) : text;
+}
+
 /// Formats with four significant digits in the largest unit that is not above the size: "1.25 GiB",
 /// "300 MiB".
 std::string size_text(double bytes);

@@ -12,18 +12,21 @@ import jinja2
 import jinja2.ext
 import jinja2.sandbox
 
-# Contents that no template contains; policy/text/chat_format.cpp looks for them.
+# Contents that no template contains; policy/text/chat_format.cpp and tool_call_grammar.cpp look for them.
 SYSTEM = {"role": "system", "content": "SystemContent7"}
 USER = {"role": "user", "content": "UserContent7"}
 TURN = {"role": "assistant", "content": "TurnContent7"}
 NEXT = {"role": "user", "content": "NextContent7"}
 RESULT = {"role": "tool", "content": "NextContent7"}
+CALL = {"role": "assistant", "content": "", "tool_calls": [
+    {"id": "call00001", "type": "function", "function": {"name": "CallName7", "arguments": {"key": "CallValue7"}}}]}
 CONVERSATIONS = {
     "closed": ([SYSTEM, USER], False),
     "open": ([SYSTEM, USER], True),
     "no_system": ([USER], True),
     "turn": ([SYSTEM, USER, TURN, NEXT], True),
     "results": ([SYSTEM, USER, TURN, RESULT], True),
+    "call": ([SYSTEM, USER, CALL], False),
 }
 
 

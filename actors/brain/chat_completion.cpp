@@ -4,13 +4,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "policy/text/tool_arguments.hpp"
 #include "policy/text/tool_call_grammar.hpp"
-#include "runtime/json_depth.hpp"
+#include "runtime/http/http_token.hpp"
 #include "runtime/json_text.hpp"
 #include "runtime/message_text.hpp"
+#include "runtime/received_json.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -19,33 +22,17 @@ using Json = nlohmann::ordered_json;
 using policy::ChatMessage;
 
 Json parsed(const std::string& text) {
-  JsonDepth depth{static_cast<int>(policy::max_json_depth)};
-  Json value = Json::parse(text, depth.watch(), /*allow_exceptions=*/false);
-  return depth.exceeded() ? Json(Json::value_t::discarded) : value;
+  return received_json<Json>(text, policy::max_json_depth);
 }
 
-const ToolParameter* parameter_of(const RequestStyle& style, const std::string& tool,
-                                  const std::string& name) {
+/// The JSON schema of a tool's arguments; null if the tool is not offered.
+Json parameters_of(const RequestStyle& style, const std::string& tool) {
   const auto found = std::ranges::find(style.tools, tool, &ToolSchema::name);
-  if (found == style.tools.end()) return nullptr;
-  const auto parameter = std::ranges::find(found->parameters, name, &ToolParameter::name);
-  return parameter == found->parameters.end() ? nullptr : &*parameter;
+  if (found == style.tools.end()) return {};
+  return Json::parse(policy::tool_schema(*found))["function"]["parameters"];
 }
 
-/// A value in the type of its schema; a string if it does not fit.
-Json argument(const RequestStyle& style, const ParsedCall& call, const std::string& name,
-              const std::string& value) {
-  const ToolParameter* parameter = parameter_of(style, call.name, name);
-  if (parameter == nullptr || parameter->type == "string") return value;
-  Json typed = parsed(value);
-  return typed.is_discarded() ? Json(value) : typed;
-}
-
-Json call_json(const RequestStyle& style, const ParsedCall& call, const std::string& id) {
-  Json arguments = Json::object();
-  for (const auto& [name, value] : call.arguments) {
-    arguments[name] = argument(style, call, name, value);
-  }
+Json call_json(const ParsedCall& call, const Json& arguments, const std::string& id) {
   return {{"id", id},
           {"type", "function"},
           {"function", {{"name", call.name}, {"arguments", json_text(arguments)}}}};
@@ -114,9 +101,12 @@ class Writer {
     Json message{{"role", "assistant"}, {"content", nullptr}, {"tool_calls", Json::array()}};
     if (!turn->words.empty()) message["content"] = turn->words;
     std::vector<Json> results;
-    for (const ParsedCall& call : turn->calls) {
-      const std::string id = fmt::format("call_{}_{}", turn_, results.size() + 1);
-      message["tool_calls"].push_back(call_json(style_, call, id));
+    for (size_t i = 0; i < turn->calls.size(); ++i) {
+      const ParsedCall& call = turn->calls[i];
+      const std::string id = fmt::format("call_{}_{}", turn_, i + 1);
+      const Json parameters = parameters_of(style_, call.name);
+      message["tool_calls"].push_back(
+          call_json(call, policy::typed_arguments(call, turn->written[i], parameters), id));
       results.push_back(
           Json{{"role", "tool"}, {"tool_call_id", id}, {"content", messages_[next_++].content}});
     }
@@ -158,19 +148,13 @@ Json rest_of(const RequestStyle& style, int64_t most_tokens) {
 constexpr size_t shown = 80;       // characters of a body that is not an answer
 constexpr size_t most_calls = 64;  // of one answer; a turn may have fewer
 
-Json json_in(std::string_view text) {
-  JsonDepth depth;
-  Json value = Json::parse(text, depth.watch(), /*allow_exceptions=*/false);
-  return depth.exceeded() ? Json(Json::value_t::discarded) : value;
-}
-
 std::string beginning_of(std::string_view body) {
   return body.empty() ? "nothing" : one_line(std::string{body.substr(0, shown)});
 }
 
 std::string type_name(std::string_view content_type) {
-  const std::string_view bare = content_type.substr(0, content_type.find(';'));
-  return bare.empty() ? "no content type" : std::string{bare};
+  const std::string bare = media_type(content_type);
+  return bare.empty() ? "no content type" : bare;
 }
 
 tl::unexpected<Error> not_json(std::string_view content_type, std::string_view body) {
@@ -183,10 +167,10 @@ tl::unexpected<Error> not_an_answer(const std::string& what) {
 }
 
 /// A member; null if there is none.
-const Json& at(const Json& object, const char* key) {
+const Json& at(const Json& object, std::string_view key) {
   static const Json none;
   if (!object.is_object()) return none;
-  const auto found = object.find(key);
+  const auto found = object.find(std::string{key});
   return found == object.end() ? none : *found;
 }
 
@@ -212,43 +196,97 @@ void add_usage(const Json& usage, ChatAnswer& answer) {
   if (const auto out = count_in(at(usage, "completion_tokens"))) answer.tokens_out = out;
 }
 
-/// Adds a call, or a further piece of one.
-Result<void> add_call(const Json& call, size_t position, ChatAnswer& answer) {
-  const auto given = count_in(at(call, "index"));
-  const size_t index = given ? static_cast<size_t>(*given) : position;
-  if (index >= most_calls) {
-    return not_an_answer(fmt::format("more than {} tool calls", most_calls));
+/// Puts the pieces of tool calls together. An `index` or an `id` says which call a piece belongs
+/// to. A new `id` begins a call, also under an index that another call has. A piece with neither
+/// continues the last call, or begins one if it has a name and the last call is complete. A name
+/// that is repeated whole counts once.
+class CallAssembly {
+ public:
+  Result<void> add(const Json& piece) {
+    TRY(Call * call, call_of(piece));
+    const Json& function = at(piece, "function");
+    const std::string name = text_in(at(function, "name"));
+    if (name != call->name) call->name += name;
+    const Json& arguments = at(function, "arguments");
+    call->arguments += arguments.is_object() ? json_text(arguments) : text_in(arguments);
+    return {};
   }
-  if (answer.calls.size() <= index) answer.calls.resize(index + 1);
-  const Json& function = at(call, "function");
-  const Json& arguments = at(function, "arguments");
-  answer.calls[index].name += text_in(at(function, "name"));
-  answer.calls[index].arguments +=
-      arguments.is_object() ? json_text(arguments) : text_in(arguments);
-  return {};
-}
 
-/// Adds a message, or the next piece of one.
-Result<void> add_message(const Json& message, ChatAnswer& answer) {
+  std::vector<AnswerCall> take() {
+    std::vector<AnswerCall> calls;
+    calls.reserve(calls_.size());
+    for (Call& call : calls_) calls.push_back({std::move(call.name), std::move(call.arguments)});
+    return calls;
+  }
+
+ private:
+  struct Call {
+    std::optional<int64_t> index;
+    std::string id, name, arguments;
+  };
+
+  Result<Call*> call_of(const Json& piece) {
+    const auto index = count_in(at(piece, "index"));
+    const std::string id = text_in(at(piece, "id"));
+    const bool only_named = !index && id.empty() && !at(at(piece, "function"), "name").is_null();
+    const auto is_same = [&](const Call& call) {
+      const bool other_index = index && call.index && *index != *call.index;
+      const bool other_id = !id.empty() && !call.id.empty() && id != call.id;
+      const bool is_complete = only_named && received_json<Json>(call.arguments).is_object();
+      return !other_index && !other_id && !is_complete;
+    };
+    const bool begins = only_named && !calls_.empty() && !is_same(calls_.back());
+    const auto found = std::find_if(calls_.rbegin(), calls_.rend(), is_same);
+    if (!begins && found != calls_.rend()) return &*found;
+    if (calls_.size() >= most_calls) {
+      return not_an_answer(fmt::format("more than {} tool calls", most_calls));
+    }
+    return &calls_.emplace_back(Call{index, id, {}, {}});
+  }
+
+  std::vector<Call> calls_;
+};
+
+/// An answer while its parts come in.
+struct PartialAnswer {
+  ChatAnswer answer;
+  CallAssembly calls;
+  bool has_choices = false;
+};
+
+/// Adds a message, or the next piece of one. `whole`: each of its calls is complete.
+Result<void> add_message(const Json& message, bool whole, PartialAnswer& partial) {
+  ChatAnswer& answer = partial.answer;
   answer.content += text_in(at(message, "content"));
   const Json& thought = at(message, "reasoning_content");
   answer.reasoning += text_in(thought.is_null() ? at(message, "reasoning") : thought);
   const Json& calls = at(message, "tool_calls");
   if (!calls.is_array()) return {};
   for (size_t i = 0; i < calls.size(); ++i) {
-    TRY_VOID(add_call(calls[i], i, answer));
+    Json piece = calls[i];
+    const bool by_place = whole || (calls.size() > 1 && at(piece, "index").is_null());
+    if (by_place && piece.is_object()) piece["index"] = i;
+    TRY_VOID(partial.calls.add(piece));
   }
   return {};
 }
 
+constexpr std::string_view whole_part = "message";
+
 /// Adds the first choice; the part of it is named `message` or `delta`.
-Result<void> add_choice(const Json& json, const char* part, ChatAnswer& answer) {
-  add_usage(at(json, "usage"), answer);
+Result<void> add_choice(const Json& json, std::string_view part, PartialAnswer& partial) {
+  add_usage(at(json, "usage"), partial.answer);
   const Json& choices = at(json, "choices");
   if (!choices.is_array() || choices.empty()) return {};
+  partial.has_choices = true;
   const std::string finish = text_in(at(choices[0], "finish_reason"));
-  if (!finish.empty()) answer.finish = finish;
-  return add_message(at(choices[0], part), answer);
+  if (!finish.empty()) partial.answer.finish = finish;
+  return add_message(at(choices[0], part), part == whole_part, partial);
+}
+
+ChatAnswer completed(PartialAnswer partial) {
+  partial.answer.calls = partial.calls.take();
+  return std::move(partial.answer);
 }
 
 std::string message_of(const Json& error) {
@@ -257,16 +295,15 @@ std::string message_of(const Json& error) {
 }
 
 Result<ChatAnswer> read_whole(std::string_view content_type, std::string_view body) {
-  const Json json = json_in(body);
+  const Json json = received_json<Json>(body);
   if (json.is_discarded()) return not_json(content_type, body);
-  ChatAnswer answer;
-  if (!at(json, "choices").is_array() || at(json, "choices").empty()) {
-    const std::string said = message_of(at(json, "error"));
-    return not_an_answer(said.empty() ? "it has no choices: " + beginning_of(body)
-                                      : one_line(said));
+  if (!at(json, "choices").is_array()) {
+    return not_an_answer("it has no choices: " + beginning_of(body));
   }
-  TRY_VOID(add_choice(json, "message", answer));
-  return answer;
+  PartialAnswer partial;
+  TRY_VOID(add_choice(json, whole_part, partial));
+  if (partial.has_choices) return completed(std::move(partial));
+  return fail(ErrorCode::peer_lost, "the answer has no choices: " + beginning_of(body));
 }
 
 /// Removes the first line from `text` and returns it without its line end.
@@ -278,31 +315,69 @@ std::string_view next_line(std::string_view& text) {
   return line;
 }
 
-/// Reads an event of the stream.
-Result<void> add_event(std::string_view data, ChatAnswer& answer) {
-  const Json json = json_in(data);
-  // The last event may be cut short.
-  if (json.is_discarded()) return fail(ErrorCode::peer_lost, "a stream event is not valid JSON");
-  if (const Json& error = at(json, "error"); !error.is_null()) {
-    return fail(ErrorCode::infrastructure, "the stream reports: " + one_line(message_of(error)));
-  }
-  return add_choice(json, "delta", answer);
-}
-
-Result<ChatAnswer> read_stream(std::string_view body) {
-  ChatAnswer answer;
+/// The data of a stream's events, up to "[DONE]".
+struct StreamEvents {
+  std::vector<std::string_view> data;
   bool done = false;
-  while (!body.empty() && !done) {
+};
+
+StreamEvents events_of(std::string_view body) {
+  StreamEvents events;
+  while (!body.empty() && !events.done) {
     std::string_view line = next_line(body);
     if (!line.starts_with("data:")) continue;  // comments and the names of events
     line.remove_prefix(5);
     if (line.starts_with(' ')) line.remove_prefix(1);
-    done = line == "[DONE]";
-    if (done) break;
-    TRY_VOID(add_event(line, answer));
+    events.done = line == "[DONE]";
+    if (!events.done) events.data.push_back(line);
   }
-  if (done || !answer.finish.empty()) return answer;
-  return fail(ErrorCode::peer_lost, "the stream was cut before the end of the answer");
+  return events;
+}
+
+Result<ChatAnswer> read_stream(std::string_view body) {
+  const StreamEvents events = events_of(body);
+  PartialAnswer partial;
+  for (const std::string_view data : events.data) {
+    const Json json = received_json<Json>(data);
+    // The last event may be cut short.
+    if (json.is_discarded()) return fail(ErrorCode::peer_lost, "a stream event is not valid JSON");
+    TRY_VOID(add_choice(json, "delta", partial));
+  }
+  if (!events.done && partial.answer.finish.empty()) {
+    return fail(ErrorCode::peer_lost, "the stream was cut before the end of the answer");
+  }
+  if (partial.has_choices) return completed(std::move(partial));
+  return fail(ErrorCode::peer_lost, "the stream has no choices");
+}
+
+bool is_stream(std::string_view content_type, std::string_view body) {
+  return media_type(content_type) == "text/event-stream" || body.starts_with("data:");
+}
+
+/// The HTTP status that an error's code or type means: endpoints write numbers and words.
+int status_of(const Json& error) {
+  static const std::map<std::string, int, std::less<>> words{
+      {"rate_limit", 429},   {"too_many_requests", 429}, {"overloaded", 503}, {"unavailable", 503},
+      {"server_error", 500}, {"internal", 500},          {"timeout", 504}};
+  for (const char* key : {"code", "status", "type"}) {
+    const Json& value = at(error, key);
+    const std::string text = value.is_number_integer() ? json_text(value) : text_in(value);
+    const bool is_status = text.size() == 3 && text[0] >= '4' && text[0] <= '5' &&
+                           text.find_first_not_of("0123456789") == std::string::npos;
+    if (is_status) return std::stoi(text);
+    for (const auto& [word, status] : words) {
+      if (http_token(text).find(word) != std::string::npos) return status;
+    }
+  }
+  return 0;
+}
+
+/// The error of an answer or an event, whole or of its first choice; null if there is none.
+const Json& error_in(const Json& json) {
+  const Json& error = at(json, "error");
+  const Json& choices = at(json, "choices");
+  const bool asks_choice = error.is_null() && choices.is_array() && !choices.empty();
+  return asks_choice ? at(choices[0], "error") : error;
 }
 
 /// An argument as the syntax without escapes writes it.
@@ -311,18 +386,16 @@ std::string plain(const Json& value) {
 }
 
 std::string call_text(const AnswerCall& call, ToolSyntax syntax) {
-  Json arguments = call.arguments.empty() ? Json::object() : json_in(call.arguments);
-  const bool readable = arguments.is_object();
+  auto read = policy::read_arguments(call.arguments);
+  const bool readable = read.has_value();
+  const Json arguments = std::move(read).value_or(Json::object());
   if (syntax == ToolSyntax::hermes) {
     return "<tool_call>\n{\"name\": " + json_text(Json(call.name)) +
            ", \"arguments\": " + (readable ? json_text(arguments) : call.arguments) +
            "}\n</tool_call>";
   }
   std::string text = "<tool_call>\n<function=" + call.name + ">\n";
-  if (!readable) {
-    text += call.arguments + '\n';
-    arguments = Json::object();
-  }
+  if (!readable) text += call.arguments + '\n';
   for (const auto& [name, value] : arguments.items()) {
     if (value.is_null()) continue;
     text += "<parameter=" + name + ">\n" + plain(value) + "\n</parameter>\n";
@@ -361,13 +434,27 @@ ChatRequest chat_request(std::span<const ChatMessage> messages, const RequestSty
 }
 
 Result<ChatAnswer> parse_answer(std::string_view content_type, std::string_view body) {
-  if (content_type.starts_with("text/html")) return not_json(content_type, body);
-  const bool stream = content_type.starts_with("text/event-stream") || body.starts_with("data:");
-  return stream ? read_stream(body) : read_whole(content_type, body);
+  if (media_type(content_type) == "text/html") return not_json(content_type, body);
+  return is_stream(content_type, body) ? read_stream(body) : read_whole(content_type, body);
+}
+
+std::optional<ReportedError> reported_error(std::string_view content_type, std::string_view body) {
+  std::vector<std::string_view> parts{body};
+  const bool stream = is_stream(content_type, body);
+  if (stream) parts = events_of(body).data;
+  for (const std::string_view part : parts) {
+    const Json json = received_json<Json>(part);
+    const Json& error = error_in(json);
+    if (error.is_null() || error == false || error == "") continue;
+    const std::string said = message_of(error);
+    return ReportedError{status_of(error), stream,
+                         one_line(said.empty() ? json_text(error) : said)};
+  }
+  return std::nullopt;
 }
 
 std::string error_text(std::string_view content_type, std::string_view body) {
-  const Json json = json_in(body);
+  const Json json = received_json<Json>(body);
   if (json.is_discarded()) return type_name(content_type) + ": " + beginning_of(body);
   std::string said = message_of(at(json, "error"));
   if (said.empty()) said = message_of(json);

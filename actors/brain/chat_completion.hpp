@@ -57,10 +57,19 @@ struct ChatAnswer {
   std::optional<int64_t> tokens_in, tokens_out;  // as the endpoint counts them
 };
 
-/// Reads an answer of status 200. Errors: `peer_lost` for a stream that ended too early,
-/// `infrastructure` for an error that the stream reports, `parse_failed` for anything other than an
-/// answer; its message says what arrived: "expected JSON, got text/html: <html>…".
+/// Reads an answer of status 200. Errors: `peer_lost` for a stream that ended too early or an
+/// answer without choices, `parse_failed` for anything other than an answer; its message says what
+/// arrived: "expected JSON, got text/html: <html>…".
 Result<ChatAnswer> parse_answer(std::string_view content_type, std::string_view body);
+
+/// An error in an answer of status 200: instead of choices, next to them, in one of them, or as an
+/// event of a stream.
+struct ReportedError {
+  int status = 0;  // the HTTP status that its code or type means; 0 if they mean none
+  bool in_stream = false;
+  std::string message;
+};
+std::optional<ReportedError> reported_error(std::string_view content_type, std::string_view body);
 
 /// The message in the body of a failed request: the endpoint's own if it is JSON in the usual form,
 /// else the first 80 characters.

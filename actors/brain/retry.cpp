@@ -34,13 +34,6 @@ ReplyAssessment of_fault(const HttpReply& reply, bool any_taken) {
   }
 }
 
-ReplyAssessment of_answer(const HttpReply& reply, bool any_taken) {
-  auto answer = parse_answer(reply.content_type, reply.body);
-  if (answer) return {ReplyAction::accept, "", std::move(*answer)};
-  const bool passing = answer.error().code != ErrorCode::parse_failed;
-  return {passing ? ReplyAction::retry : refusal(any_taken), answer.error().message, {}};
-}
-
 bool is_passing(int status) {
   return status == 408 || status == 409 || status == 425 || status == 429 || status >= 500;
 }
@@ -58,6 +51,32 @@ std::string remedy_of(int status, const Endpoint& endpoint) {
   return "";
 }
 
+/// `said`: what the endpoint says about the failure.
+ReplyAssessment of_failure(int status, const std::string& said, const Endpoint& endpoint,
+                           bool any_taken) {
+  const std::string why = fmt::format("{}: {}{}", status, said, remedy_of(status, endpoint));
+  if (is_passing(status)) return {ReplyAction::retry, why, {}};
+  const bool of_all = status >= 401 && status <= 404;
+  return {of_all ? ReplyAction::end_run : refusal(any_taken), why, {}};
+}
+
+/// An error in an answer of status 200 is treated as its code says. Without a code, one in
+/// a stream is taken for transient, since the endpoint had begun to answer.
+ReplyAssessment of_answer(const HttpReply& reply, const Endpoint& endpoint, bool any_taken) {
+  if (const auto error = reported_error(reply.content_type, reply.body)) {
+    if (error->status == 0 && error->in_stream) {
+      return {ReplyAction::retry, "the stream reports: " + error->message, {}};
+    }
+    if (error->status == 0) return {refusal(any_taken), "an error: " + error->message, {}};
+    return of_failure(error->status, error->message + " (in an answer of status 200)", endpoint,
+                      any_taken);
+  }
+  auto answer = parse_answer(reply.content_type, reply.body);
+  if (answer) return {ReplyAction::accept, "", std::move(*answer)};
+  const bool passing = answer.error().code != ErrorCode::parse_failed;
+  return {passing ? ReplyAction::retry : refusal(any_taken), answer.error().message, {}};
+}
+
 ReplyAssessment of_status(const HttpReply& reply, const Endpoint& endpoint, bool any_taken) {
   const int status = reply.status;
   if (status >= 300 && status < 400) {
@@ -66,18 +85,14 @@ ReplyAssessment of_status(const HttpReply& reply, const Endpoint& endpoint, bool
                         status, reply.location.empty() ? "nowhere" : reply.location),
             {}};
   }
-  const std::string why = fmt::format(
-      "{}: {}{}", status, error_text(reply.content_type, reply.body), remedy_of(status, endpoint));
-  if (is_passing(status)) return {ReplyAction::retry, why, {}};
-  const bool of_all = status >= 401 && status <= 404;
-  return {of_all ? ReplyAction::end_run : refusal(any_taken), why, {}};
+  return of_failure(status, error_text(reply.content_type, reply.body), endpoint, any_taken);
 }
 
 }  // namespace
 
 ReplyAssessment assess_reply(const HttpReply& reply, const Endpoint& endpoint, bool any_taken) {
   ReplyAssessment assessed = reply.fault != HttpFault::none ? of_fault(reply, any_taken)
-                             : reply.status == 200          ? of_answer(reply, any_taken)
+                             : reply.status == 200          ? of_answer(reply, endpoint, any_taken)
                                                             : of_status(reply, endpoint, any_taken);
   if (!assessed.why.empty()) assessed.why = "POST " + endpoint.url + ": " + assessed.why;
   return assessed;

@@ -277,10 +277,14 @@ void LearnerState::record_checkpoint(PolicyVersion version) {
           [this](const caf::error& error) { checkpoint_failed(from_caf(error)); });
 }
 
+/// Ends the run: steps without a checkpoint would be work that a resume must repeat.
 void LearnerState::checkpoint_failed(const Error& error) {
-  log::error(label() + ": checkpoint: " + error.message);
+  const Error why{error.code, "no checkpoint could be written: " + error.message};
+  log::error(label() + ": " + why.message);
+  self_->send(ledger_, Event{"checkpoint_failed", label(), error.message});
   writing_checkpoint_ = false;
   answer_checkpoint_requests(trainer_->version().step, tl::unexpected(error));
+  self_->quit(to_caf(why));
 }
 
 void LearnerState::answer_checkpoint_requests(uint32_t step, const Result<std::string>& folder) {

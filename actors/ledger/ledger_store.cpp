@@ -5,9 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <utility>
 
 #include "runtime/bytes.hpp"
 #include "runtime/codec.hpp"
+#include "runtime/log.hpp"
+#include "runtime/run/durable_file.hpp"
 #include "runtime/run/run_queries.hpp"
 #include "runtime/run/trajectory_reader.hpp"
 
@@ -38,6 +42,14 @@ std::string_view view(const ByteBuffer& bytes) {
   return {bytes.data(), bytes.size()};
 }
 
+/// Room for the event that says that the disk is full.
+Result<void> make_reserve(const std::filesystem::path& path) {
+  constexpr size_t bytes = 128 << 10U;
+  std::error_code error;
+  if (std::filesystem::file_size(path, error) == bytes && !error) return {};
+  return write_file_whole(path, std::string(bytes, '\0'));
+}
+
 }  // namespace
 
 Result<Conservation> load_conservation(RunDatabase& db) {
@@ -65,8 +77,8 @@ Result<LedgerStore> LedgerStore::open(const RunPaths& paths, LedgerStoreOptions 
   options.segments.durable = end;
   TRY(auto log, SegmentLog::open(paths.segments(), options.segments));
   TRY(auto core, load_conservation(db));
-  return LedgerStore{std::move(db), std::move(log), SubmissionFolder{paths.submissions()},
-                     std::move(core), options};
+  TRY_VOID(make_reserve(paths.reserve()));
+  return LedgerStore{paths, std::move(db), std::move(log), std::move(core), options};
 }
 
 Result<void> LedgerStore::ready() const {
@@ -76,8 +88,26 @@ Result<void> LedgerStore::ready() const {
   return fail(ErrorCode::invalid_argument, "ledger: begin() must come before any other call");
 }
 
+void LedgerStore::note_failure(const Error& error) {
+  const bool of_disk = error.code == ErrorCode::disk_full || error.code == ErrorCode::io_failed;
+  if (!of_disk || broken_ || std::exchange(noted_, true)) return;
+  std::error_code ignored;
+  std::filesystem::remove(paths_.reserve(), ignored);
+  const auto noted = repeated([&]() -> Result<void> {
+    auto written = db_.begin();
+    if (written) written = db_.put_event("write_failed", "ledger", error.message);
+    if (written) written = db_.commit();
+    if (written) return written;
+    db_.rollback();
+    return fail(ErrorCode::io_failed, written.error().message);  // others may make room: again
+  });
+  if (noted) return;
+  log::warn("ledger: the event write_failed is not recorded: " + noted.error().message);
+}
+
 tl::unexpected<Error> LedgerStore::abandon(Error error) {
   db_.rollback();
+  group_.clear();
   auto undone = log_.discard_unsynced();
   auto core = load_conservation(db_);
   if (core && undone) {
@@ -86,21 +116,33 @@ tl::unexpected<Error> LedgerStore::abandon(Error error) {
     broken_ = core ? undone.error() : core.error();
     broken_->message = "ledger: cannot return to the durable state: " + broken_->message;
   }
+  note_failure(error);
   if (pending_ > 0) lost_group_ = error;
   pending_ = 0;
   return tl::unexpected(std::move(error));
 }
 
-Result<void> LedgerStore::record(const Recording& write) {
-  auto recorded = db_.in_transaction() ? Result<void>{} : db_.begin();
-  if (recorded) recorded = write();
-  if (!recorded) return abandon(std::move(recorded.error()));
+Result<void> LedgerStore::write_group() {
+  db_.rollback();
+  TRY_VOID(db_.begin());
+  for (const Recording& write : group_) TRY_VOID(write(db_));
+  return {};
+}
+
+Result<void> LedgerStore::record(Recording write) {
+  group_.push_back(std::move(write));
+  bool again = false;
+  const auto recorded = repeated([&]() -> Result<void> {
+    if (std::exchange(again, true) || !db_.in_transaction()) return write_group();
+    return group_.back()(db_);
+  });
+  if (!recorded) return abandon(recorded.error());
   ++pending_;
   return options_.durability == Durability::each_call ? flush() : Result<void>{};
 }
 
-Result<Change> LedgerStore::record_change(const Recording& write) {
-  return record(write).map([] { return Change::made; });
+Result<Change> LedgerStore::record_change(Recording write) {
+  return record(std::move(write)).map([] { return Change::made; });
 }
 
 Result<void> LedgerStore::flush() {
@@ -112,8 +154,16 @@ Result<void> LedgerStore::flush() {
   if (pending_ == 0) return {};
   pending_ = 0;  // this result answers the whole group
   auto durable = log_.sync();
-  if (durable) durable = db_.commit();
+  bool again = false;
+  if (durable) {
+    durable = repeated([&]() -> Result<void> {
+      if (std::exchange(again, true)) TRY_VOID(write_group());
+      return db_.commit();
+    });
+  }
   if (!durable) return abandon(std::move(durable.error()));
+  group_.clear();
+  noted_ = false;
   return {};
 }
 
@@ -134,9 +184,9 @@ Result<Resumption> LedgerStore::begin(uint32_t checkpoint_step) {
 Result<TrajectoryId> LedgerStore::admit(const Task& task, PolicyVersion version) {
   TRY_VOID(ready());
   const TrajectoryId id = core_.admit();
-  const auto admitted = record([&] {
-    auto known = db_.put_task(task);
-    return known ? db_.put_admission(id, task, version) : known;
+  const auto admitted = record([id, task, version](RunDatabase& db) {
+    auto known = db.put_task(task);
+    return known ? db.put_admission(id, task, version) : known;
   });
   return admitted.map([id] { return id; });
 }
@@ -151,22 +201,20 @@ Result<Change> LedgerStore::check_repeat(const Segment& segment, uint64_t checks
                           segment.trajectory, segment.number));
 }
 
-Result<void> LedgerStore::append_record(const Segment& segment, std::string_view payload) {
-  TRY(const auto place, log_.append(payload));
-  return db_.put_segment({.trajectory = segment.trajectory,
-                          .number = segment.number,
-                          .place = place,
-                          .tokens = static_cast<uint32_t>(segment.size()),
-                          .action_tokens = actions_in(segment)});
-}
-
 Result<Change> LedgerStore::append(const Segment& segment) {
   TRY_VOID(ready());
   TRY_VOID(segment.validate());
   TRY(auto change, core_.append(segment.trajectory, segment.number));
   const ByteBuffer payload = codec::pack(segment);
   if (change == Change::already) return check_repeat(segment, checksum64(view(payload)));
-  return record_change([&] { return append_record(segment, view(payload)); });
+  const auto place = log_.append(view(payload));
+  if (!place) return abandon(place.error());
+  const SegmentRow row{.trajectory = segment.trajectory,
+                       .number = segment.number,
+                       .place = *place,
+                       .tokens = static_cast<uint32_t>(segment.size()),
+                       .action_tokens = actions_in(segment)};
+  return record_change([row](RunDatabase& db) { return db.put_segment(row); });
 }
 
 Result<Change> LedgerStore::close(TrajectoryId id, const Outcome& outcome) {
@@ -177,14 +225,14 @@ Result<Change> LedgerStore::close(TrajectoryId id, const Outcome& outcome) {
   }
   auto change = core_.close(id);
   if (!change || *change == Change::already) return change;
-  return record_change([&] { return db_.put_outcome(id, outcome); });
+  return record_change([=](RunDatabase& db) { return db.put_outcome(id, outcome); });
 }
 
 Result<Change> LedgerStore::drop(TrajectoryId id, DropReason reason, const std::string& detail) {
   TRY_VOID(ready());
   auto change = core_.drop(id, reason);
   if (!change || *change == Change::already) return change;
-  return record_change([&] { return db_.put_drop(id, reason, detail); });
+  return record_change([=](RunDatabase& db) { return db.put_drop(id, reason, detail); });
 }
 
 Result<Change> LedgerStore::mark_trained(const StepRow& step) {
@@ -196,36 +244,37 @@ Result<Change> LedgerStore::mark_trained(const StepRow& step) {
   }
   auto change = core_.train(step.version.step, step.trajectories);
   if (!change || *change == Change::already) return change;
-  return record_change([&] { return db_.put_step(step); });
+  return record_change([=](RunDatabase& db) { return db.put_step(step); });
 }
 
 Result<Change> LedgerStore::checkpointed(uint32_t step) {
   TRY_VOID(ready());
   auto change = core_.checkpointed(step);
   if (!change || *change == Change::already) return change;
-  return record_change([&] { return db_.set_durable_step(step); });
+  return record_change([=](RunDatabase& db) { return db.set_durable_step(step); });
 }
 
 Result<void> LedgerStore::record_verdict(const VerdictRow& row, const FileSet& files) {
   TRY_VOID(ready());
-  TRY_VOID(submissions_.keep(row.verdict.submission_hash, files));
-  return record([&] { return db_.put_verdict(row); });
+  TRY_VOID(repeated([&] { return submissions_.keep(row.verdict.submission_hash, files); }));
+  return record([=](RunDatabase& db) { return db.put_verdict(row); });
 }
 
 Result<void> LedgerStore::record_event(const std::string& kind, const std::string& actor,
                                        const std::string& text) {
   TRY_VOID(ready());
-  return record([&] { return db_.put_event(kind, actor, text); });
+  return record([=](RunDatabase& db) { return db.put_event(kind, actor, text); });
 }
 
 Result<void> LedgerStore::record_wall_seconds(double seconds) {
   TRY_VOID(ready());
-  return record([&] { return db_.set_wall_seconds(incarnation_, seconds); });
+  return record(
+      [seconds, now = incarnation_](RunDatabase& db) { return db.set_wall_seconds(now, seconds); });
 }
 
 Result<void> LedgerStore::record_learns(bool learns) {
   TRY_VOID(ready());
-  return record([&] { return db_.set_learns(learns); });
+  return record([=](RunDatabase& db) { return db.set_learns(learns); });
 }
 
 Result<Trajectory> LedgerStore::load(TrajectoryId id) {

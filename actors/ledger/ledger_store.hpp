@@ -37,9 +37,11 @@ struct Resumption {
 };
 
 /// One owner, one thread. With on_flush the owner handles a burst of requests, calls flush(), then
-/// answers them all. A write that fails (disk full) undoes the whole group: the state returns to
-/// what is durable, the failed call or the next flush() returns the error, and later calls work
-/// again once there is space.
+/// answers them all. A write that fails for a reason that may pass is repeated from memory. One
+/// that fails for good (disk full) undoes the whole group: the state returns to what is durable,
+/// the failed call or the next flush() returns the error, and later calls work again once there is
+/// space. The failure itself is recorded as an event `write_failed`: on a full disk it gets the
+/// room of the file `reserve`.
 class LedgerStore {
  public:
   /// Opens or makes run.db and segments/ of a folder that the caller has locked. `corrupt` if the
@@ -91,29 +93,36 @@ class LedgerStore {
   const std::string& damage() const { return log_.damage(); }
 
  private:
-  LedgerStore(RunDatabase db, SegmentLog log, SubmissionFolder submissions, Conservation core,
+  LedgerStore(const RunPaths& paths, RunDatabase db, SegmentLog log, Conservation core,
               LedgerStoreOptions options)
-      : db_(std::move(db)),
+      : paths_(paths),
+        db_(std::move(db)),
         log_(std::move(log)),
-        submissions_(std::move(submissions)),
+        submissions_(paths.submissions()),
         core_(std::move(core)),
         options_(options) {}
-  using Recording = std::function<Result<void>()>;
+  /// Writes rows of one call; holds all that it needs, because it may be called again.
+  using Recording = std::function<Result<void>(RunDatabase&)>;
   Result<void> ready() const;
   /// Runs `write` inside the group's transaction; undoes the group if it fails.
-  Result<void> record(const Recording& write);
-  Result<Change> record_change(const Recording& write);
+  Result<void> record(Recording write);
+  Result<Change> record_change(Recording write);
+  /// Writes the rows of the whole group in a new transaction.
+  Result<void> write_group();
   tl::unexpected<Error> abandon(Error error);
+  void note_failure(const Error& error);
   Result<Change> check_repeat(const Segment& segment, uint64_t checksum);
-  Result<void> append_record(const Segment& segment, std::string_view payload);
 
+  RunPaths paths_;
   RunDatabase db_;
   SegmentLog log_;
   SubmissionFolder submissions_;
   Conservation core_;
   LedgerStoreOptions options_;
   uint32_t incarnation_ = 0;
+  std::vector<Recording> group_;     // of the calls in the open group
   uint64_t pending_ = 0;             // calls in the open group
+  bool noted_ = false;               // the last failure is an event already
   std::optional<Error> lost_group_;  // the next flush returns it for the undone group
   std::optional<Error> broken_;      // the state could not be read back: every call returns this
 };

@@ -10,6 +10,7 @@
 #include "policy/format/hf_folder.hpp"
 #include "policy/format/tokenizer_json.hpp"
 #include "policy/text/chat_format.hpp"
+#include "policy/text/tool_call_grammar.hpp"
 #include "runtime/environment.hpp"
 #include "runtime/log.hpp"
 #include "runtime/run/durable_file.hpp"
@@ -20,10 +21,15 @@ namespace {
 constexpr std::chrono::seconds render_timeout{60};
 constexpr size_t max_record_bytes = size_t{1} << 20U;
 
+/// The folder's chat template on known conversations, as JSON.
+Result<std::string> renderings_of(const std::filesystem::path& folder) {
+  const auto script = source_folder() / "scripts/render_chat_template.py";
+  return run_script(script, {folder.string()}, render_timeout);
+}
+
 Result<policy::ChatFrame> frame_of_folder(const std::filesystem::path& folder,
                                           const policy::Tokenizer& tokenizer) {
-  const auto script = source_folder() / "scripts/render_chat_template.py";
-  TRY(const auto renderings, run_script(script, {folder.string()}, render_timeout));
+  TRY(const auto renderings, renderings_of(folder));
   return policy::frame_of_renderings(renderings, tokenizer);
 }
 
@@ -76,6 +82,11 @@ Result<policy::ChatFrame> chat_frame(const AgentConfig& agent, const policy::Tok
               folder.string() + ": " + frame.error().message +
                   "; set agent.chat_template to \"chatml\" or \"llama3\"" +
                   (agent.chat_template == "auto" ? "" : ", or to \"auto\""));
+}
+
+Result<ToolSyntax> tool_syntax_of(const std::filesystem::path& folder) {
+  TRY(const auto renderings, renderings_of(folder));
+  return policy::syntax_of_renderings(renderings);
 }
 
 void end_turns_by(const policy::ChatFrame& frame, const policy::Tokenizer& tokenizer,

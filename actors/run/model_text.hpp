@@ -23,6 +23,10 @@ namespace warpsmith::actors {
 Result<policy::ChatFrame> chat_frame(const AgentConfig& agent, const policy::Tokenizer& tokenizer,
                                      const std::filesystem::path& folder);
 
+/// The syntax in which the folder's own chat template writes tool calls; `hermes` if it writes none
+/// or if there is no template.
+Result<ToolSyntax> tool_syntax_of(const std::filesystem::path& folder);
+
 /// Adds the token that ends a turn to the model's stop tokens, so that its exported copies stop
 /// too.
 void end_turns_by(const policy::ChatFrame& frame, const policy::Tokenizer& tokenizer,

@@ -305,6 +305,19 @@ std::string selection_text(const Selection& selection) {
   return silenced == 0 ? text : fmt::format("{}; {} turns without loss", text, silenced);
 }
 
+std::string thin_text(const Selection& selection) {
+  size_t all = kept_in(selection);
+  for (const SourceSelection& one : selection) {
+    for (const auto& [reason, ids] : one.rejected) all += ids.size();
+  }
+  if (10 * kept_in(selection) >= all) return "";
+  return fmt::format(
+      "only {} of {} trajectories are kept: the stage has hardly anything to learn from. Collect "
+      "more (train --resume RUN --set collect.samples=N), loosen [rft], or collect with a policy "
+      "that solves more",
+      kept_in(selection), all);
+}
+
 std::string to_json(const Selection& selection) {
   nlohmann::json list = nlohmann::json::array();
   for (const SourceSelection& one : selection) {

@@ -39,6 +39,8 @@ Result<void> check_sources(const RunConfig& config);
 /// The number kept, and the text "12 kept; rejected: reward 30, stalled 2; 3 turns without loss".
 size_t kept_in(const Selection& selection);
 std::string selection_text(const Selection& selection);
+/// Warns if less than a tenth is kept; else empty.
+std::string thin_text(const Selection& selection);
 
 std::string to_json(const Selection& selection);
 /// `parse_failed` says what is wrong with the text.

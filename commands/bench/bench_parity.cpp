@@ -98,7 +98,7 @@ Result<ParityPrompts> prompts_of_demonstrations(const std::filesystem::path& dem
                                                 const std::filesystem::path& model) {
   TRY(const auto tokenizer, policy::read_tokenizer(model));
   TRY(const auto frame, policy::frame_named("chatml", tokenizer));
-  TRY(const auto conversations, policy::read_demonstrations(demonstrations));
+  TRY(const auto conversations, policy::read_demonstrations(demonstrations, ToolSyntax::hermes));
   ParityPrompts made;
   if (const auto end = tokenizer.id_of(frame.end)) made.stop_tokens.push_back(*end);
   made.prompts.reserve(conversations.size());

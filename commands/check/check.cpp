@@ -56,6 +56,10 @@ const char* const footer =
     "  warpsmith check --task task.py kernel.cpp\n"
     "  warpsmith check --explain configs/examples/rms_norm_linear\n"
     "  warpsmith check --profile kernels.json --trace trace.json configs/examples/rms_norm_linear\n"
+    "Further sizes that the task declares, by get_ragged_inputs or get_inputs_NAME, are judged "
+    "too,\n"
+    "up to the first on which the kernel is not correct. --explain and --compile-only use "
+    "get_inputs.\n"
     "The first check of a task measures its baselines, which takes minutes; progress goes to\n"
     "standard error. Checks within --keep of the last one take seconds.\n"
     "Exit codes: 0 correct, 1 judged not correct, 2 bad input, 3 infrastructure failure,\n"
@@ -80,21 +84,22 @@ ExitCode check(const CheckArguments& args) {
   const EndOnSignal end(signals);
   // Quick requests print progress only on a terminal.
   const bool print_all = runs(call->want) || isatty(STDERR_FILENO) == 1;
-  const auto judged = judge_call(args, *call, end.ender(), [print_all](const std::string& line) {
+  const auto all = judge_shapes(args, *call, end.ender(), [print_all](const std::string& line) {
     if (print_all) print_progress(line);
   });
-  if (!judged) return report(judged.error());
-  const Judgement& judgement = *judged;
+  if (!all) return report(all.error());
+  const Judgement& judgement = decisive(all->judged);
   if (signals.arrived() && !std::holds_alternative<Verdict>(judgement)) {
     print_progress("stopped before there was a verdict");
     return ExitCode::interrupted;
   }
   if (args.json) {
-    std::cout << judgement_json(judgement, call->want) << '\n';
+    std::cout << shapes_json(all->judged, call->want) << '\n';
   } else {
-    std::cout << for_terminal(judgement_text(judgement, call->want));
+    std::cout << for_terminal(shapes_text(all->judged, all->left_out, call->want));
   }
-  if (auto written = write_profile(args, judgement); !written) return report(written.error());
+  if (auto written = write_profile(args, all->judged.front().judgement); !written)
+    return report(written.error());
   return exit_code(judgement);
 }
 
@@ -148,7 +153,8 @@ void add_place(CLI::App& app, CheckArguments& args) {
       ->capture_default_str()
       ->check(CLI::Range(0, 63));
   add_baselines_option(app, args.baselines);
-  app.add_option("--timeout", args.timeout_s, "Seconds for the whole evaluation")
+  app.add_option("--timeout", args.timeout_s,
+                 "Seconds for the whole evaluation of one declared size")
       ->capture_default_str()
       ->check(CLI::Range(1, 86'400));
   app.add_option("--keep", args.keep_s,

@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "actors/sandbox/sandbox_backend.hpp"
+#include "commands/declared_shapes.hpp"
 #include "commands/options.hpp"
 #include "commands/slots.hpp"
 #include "runtime/clock.hpp"
@@ -244,6 +245,16 @@ std::string host_device_text(const sandbox::EvaluateRequest& call) {
          std::string(call.task.device == DeviceClass::cuda ? "a GPU" : "the CPU");
 }
 
+/// The slot that judges the call.
+Result<sandbox::SandboxOptions> slot_for(const CheckArguments& args,
+                                         const sandbox::EvaluateRequest& call) {
+  const SandboxConfig config = config_of(call, args);
+  auto slots = take_slots(config);
+  if (!slots) return tl::unexpected(with_alternatives(slots.error(), config));
+  if (runs(call.want)) slots->front().keep_s = static_cast<uint32_t>(args.keep_s);
+  return std::move(slots->front());
+}
+
 Judgement judge_on(const sandbox::SandboxOptions& slot, const sandbox::EvaluateRequest& call,
                    seconds budget, const std::shared_ptr<sandbox::EndSwitch>& ender,
                    const std::function<void(const std::string&)>& progress) {
@@ -326,14 +337,36 @@ Judgement with_advice(Judgement judgement) {
   return judgement;
 }
 
+Result<JudgedShapes> judge_shapes(const CheckArguments& args, const sandbox::EvaluateRequest& call,
+                                  const std::shared_ptr<sandbox::EndSwitch>& ender,
+                                  const std::function<void(const std::string&)>& progress) {
+  TRY(const auto slot, slot_for(args, call));
+  JudgedShapes out;
+  std::vector<DeclaredShape> shapes = declared_shapes(call.task);
+  if (!runs(call.want)) shapes.resize(1);
+  bool correct = true;
+  for (DeclaredShape& shape : shapes) {
+    if (!correct) {
+      out.left_out.push_back(shape.function);
+      continue;
+    }
+    sandbox::EvaluateRequest one = call;
+    one.task = std::move(shape.task);
+    one.submission.task_id = one.task.id;
+    if (!out.judged.empty() && call.want == Request::profile) one.want = Request::final;
+    out.judged.push_back(
+        {shape.function, judge_on(slot, one, seconds{args.timeout_s}, ender, progress)});
+    const auto* verdict = std::get_if<Verdict>(&out.judged.back().judgement);
+    correct = verdict != nullptr && verdict->correct();
+  }
+  return out;
+}
+
 Result<Judgement> judge_call(const CheckArguments& args, const sandbox::EvaluateRequest& call,
                              const std::shared_ptr<sandbox::EndSwitch>& ender,
                              const std::function<void(const std::string&)>& progress) {
-  const SandboxConfig config = config_of(call, args);
-  auto slots = take_slots(config);
-  if (!slots) return tl::unexpected(with_alternatives(slots.error(), config));
-  if (runs(call.want)) slots->front().keep_s = static_cast<uint32_t>(args.keep_s);
-  return judge_on(slots->front(), call, seconds{args.timeout_s}, ender, progress);
+  TRY(const auto slot, slot_for(args, call));
+  return judge_on(slot, call, seconds{args.timeout_s}, ender, progress);
 }
 
 }  // namespace warpsmith::commands

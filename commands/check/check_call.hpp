@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "actors/protocol/messages.hpp"
+#include "commands/check/check_report.hpp"
 #include "runtime/result.hpp"
 #include "runtime/verdict.hpp"
 #include "sandbox/service/client.hpp"
@@ -49,6 +50,18 @@ Result<sandbox::EvaluateRequest> check_call(const CheckArguments& args);
 Result<Judgement> judge_call(const CheckArguments& args, const sandbox::EvaluateRequest& call,
                              const std::shared_ptr<sandbox::EndSwitch>& ender,
                              const std::function<void(const std::string&)>& progress);
+
+/// The judgements of all shapes that the task declares, up to the first that is not correct, and
+/// the functions of those that were left out for that reason. Each has the time of --timeout. A
+/// request that runs nothing concerns `get_inputs` only; so does a profile, and the others are
+/// timed.
+struct JudgedShapes {
+  std::vector<JudgedShape> judged;
+  std::vector<std::string> left_out;
+};
+Result<JudgedShapes> judge_shapes(const CheckArguments& args, const sandbox::EvaluateRequest& call,
+                                  const std::shared_ptr<sandbox::EndSwitch>& ender,
+                                  const std::function<void(const std::string&)>& progress);
 
 /// Adds advice to a failure caused by noise: other work on this machine disturbed the times.
 Judgement with_advice(Judgement judgement);

@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <sstream>
 
+#include "commands/slots.hpp"
+#include "commands/verdict_words.hpp"
 #include "policy/learn/reward.hpp"
 #include "runtime/cuda/clock_sample.hpp"
 #include "runtime/json.hpp"
@@ -141,6 +144,40 @@ std::string jail_line(const std::map<std::string, std::string>& jail) {
   return out.empty() ? out : out + '\n';
 }
 
+json judgement_object(const Judgement& judgement, Request request) {
+  const auto* verdict = std::get_if<Verdict>(&judgement);
+  return verdict != nullptr ? verdict_json(*verdict, request)
+                            : failure_json(std::get<InfraFailure>(judgement));
+}
+
+// Compiler messages quote the submission, whose bytes need not be UTF-8.
+std::string text_of(const json& object) {
+  return object.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+bool is_correct(const Judgement& judgement) {
+  const auto* verdict = std::get_if<Verdict>(&judgement);
+  return verdict != nullptr && verdict->correct();
+}
+
+/// Against eager; infinite if it was not timed. Requires a correct verdict.
+double lowest_speedup(const Judgement& judgement) {
+  const ShapeResult* shape = worst_shape(std::get<Verdict>(judgement));
+  return shape == nullptr ? HUGE_VAL : shape->speedup_eager.value_or(HUGE_VAL);
+}
+
+/// A short record: only the decisive judgement has evidence.
+json shape_object(const JudgedShape& one, Request request) {
+  const json all = judgement_object(one.judgement, request);
+  json out{{"shape", one.function}};
+  for (const char* name :
+       {"verdict", "correct", "feedback", "candidate_ms", "eager_ms", "compile_ms", "speedup_eager",
+        "speedup_eager_interval", "speedup_compile", "speedup_compile_interval", "worst_error"}) {
+    out[name] = all.at(name);
+  }
+  return out;
+}
+
 /// Indents each line by two blanks.
 std::string indented(const std::string& text) {
   std::string out;
@@ -149,17 +186,26 @@ std::string indented(const std::string& text) {
   return out;
 }
 
-/// Removes the class at the start of feedback: here it is on the line above.
-std::string without_class(const std::string& feedback, VerdictClass outcome) {
-  const std::string front = std::string{to_string(outcome)} + ": ";
-  return feedback.starts_with(front) ? feedback.substr(front.size()) : feedback;
+/// The feedback without the class at its start: here that is on the line above.
+std::string without_class(const Verdict& v) {
+  const std::string front = class_words(v) + ": ";
+  return v.feedback.starts_with(front) ? v.feedback.substr(front.size()) : v.feedback;
+}
+
+/// The first wrong element; empty for any other class.
+std::string wrong_line(const Verdict& v) {
+  const std::string text = v.correct() ? "" : wrong_element_text(v.evidence);
+  return text.empty() ? text : "  first wrong element: " + text + '\n';
 }
 
 /// The reward, trust class and contract; only the contract if nothing was measured.
 std::string worth_line(const Verdict& v, Request request) {
   if (!is_rewarded(request)) return "  contract " + v.contract + '\n';
-  return fmt::format("  reward {:.2f}, trust class {}, contract {}\n",
-                     policy::reward_of(v, RewardRule::milestone), to_string(v.trust), v.contract);
+  const std::string note =
+      times_one_core(v.contract) ? "  " + one_core_text(v.contract) + '\n' : "";
+  return fmt::format("  reward {:.2f}, trust class {}, contract {}\n{}",
+                     policy::reward_of(v, RewardRule::milestone), to_string(v.trust), v.contract,
+                     note);
 }
 
 /// The feedback of numerics `paper` says it already.
@@ -170,8 +216,8 @@ std::string weakness_line(const Verdict& v) {
 
 std::string verdict_text(const Verdict& v, Request request) {
   if (request == Request::explain && v.correct()) return v.feedback;
-  std::string out = class_name(v, request) + '\n';
-  if (runs(request) || !v.correct()) out += indented(without_class(v.feedback, v.outcome));
+  std::string out = (v.correct() ? class_name(v, request) : class_words(v)) + '\n';
+  if (runs(request) || !v.correct()) out += indented(without_class(v)) + wrong_line(v);
   if (request == Request::explain) return out;
   if (const ShapeResult* shape = worst_shape(v)) {
     out += speedup_line("eager", shape->speedup_eager, shape->speedup_eager_interval);
@@ -185,18 +231,43 @@ std::string verdict_text(const Verdict& v, Request request) {
 }  // namespace
 
 std::string judgement_json(const Judgement& judgement, Request request) {
-  const auto* verdict = std::get_if<Verdict>(&judgement);
-  const json out = verdict != nullptr ? verdict_json(*verdict, request)
-                                      : failure_json(std::get<InfraFailure>(judgement));
-  // Compiler messages quote the submission, whose bytes need not be UTF-8.
-  return out.dump(-1, ' ', false, json::error_handler_t::replace);
+  return text_of(judgement_object(judgement, request));
 }
 
 std::string judgement_text(const Judgement& judgement, Request request) {
   if (const auto* verdict = std::get_if<Verdict>(&judgement))
     return verdict_text(*verdict, request);
   const auto& failure = std::get<InfraFailure>(judgement);
-  return std::string{to_string(failure.kind)} + ": " + failure.detail + '\n';
+  return failure_words(failure.kind) + ": " + failure.detail + '\n';
+}
+
+const Judgement& decisive(const std::vector<JudgedShape>& shapes) {
+  const JudgedShape* out = &shapes.front();
+  for (const JudgedShape& one : shapes) {
+    if (!is_correct(one.judgement)) return one.judgement;
+    if (lowest_speedup(one.judgement) < lowest_speedup(out->judgement)) out = &one;
+  }
+  return out->judgement;
+}
+
+std::string shapes_json(const std::vector<JudgedShape>& shapes, Request request) {
+  json out = judgement_object(decisive(shapes), request);
+  json& list = out["declared_shapes"] = json::array();
+  for (const JudgedShape& one : shapes) list.push_back(shape_object(one, request));
+  return text_of(out);
+}
+
+std::string shapes_text(const std::vector<JudgedShape>& shapes,
+                        const std::vector<std::string>& left_out, Request request) {
+  std::string out;
+  const bool several = shapes.size() + left_out.size() > 1;
+  for (const JudgedShape& one : shapes) {
+    out += (several ? one.function + ": " : "") + judgement_text(one.judgement, request);
+  }
+  for (const std::string& one : left_out) {
+    out += one + ": not judged, because a shape before it is not correct\n";
+  }
+  return out;
 }
 
 }  // namespace warpsmith::commands

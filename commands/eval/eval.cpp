@@ -182,6 +182,7 @@ ExitCode evaluate(const EvalArguments& args) {
   const EvalRun run{paths, run_eval_tree(whole, signals, args.quiet),
                     static_cast<uint64_t>(whole->config.run.trajectories),
                     static_cast<uint64_t>(samples_of(args))};
+  session->folder.end_as(state_after(run.loop));
   if (run.loop.end == LoopEnd::failed) {
     // The samples judged before a brain failed were paid for, so they are reported.
     if (whole->end->asked()) (void)print_result(run, args, *before);

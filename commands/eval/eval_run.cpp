@@ -12,6 +12,7 @@
 #include "commands/eval/suite_figures.hpp"
 #include "commands/eval/suite_report.hpp"
 #include "commands/output_text.hpp"
+#include "commands/slots.hpp"
 #include "commands/stack.hpp"
 #include "runtime/log.hpp"
 #include "runtime/run/run_listing.hpp"
@@ -148,7 +149,8 @@ void print_missing_hint(const RunPaths& paths, size_t missing) {
 /// Prints and writes the table of a run; returns the number of missing samples.
 Result<size_t> print_table(const RunPaths& paths, const std::optional<SuiteReport>& before,
                            const SuiteArguments& args) {
-  TRY(const auto report, read_suite_report(paths));
+  TRY(auto report, read_suite_report(paths));
+  report.one_core = times_one_core(report.plan.contract);
   if (before) {
     TRY_VOID(check_comparable(before->stack, report.stack, args.mix_stacks));
   }
@@ -212,10 +214,15 @@ Result<SuiteRun> sample_suite(const SuiteSampling& sampling, const SignalWait& s
   log::start({log::Level::info, false, out.paths.log().string()});
   TRY(const auto any, set_missing(inputs, sampling.plan, session));
   std::cerr << "run folder " << out.paths.folder.string() << '\n';
-  if (!any) return out;
+  TRY_VOID(session.folder.begin());
+  if (!any) {
+    session.folder.end_as(RunState::finished);
+    return out;
+  }
   TRY_VOID(keep_text(out.paths, inputs.config.model.folder, inputs.frame));
   const auto whole = with_session(std::move(inputs), session);
   out.loop = run_eval_tree(whole, signals, quiet);
+  session.folder.end_as(state_after(out.loop));
   return out;
 }
 

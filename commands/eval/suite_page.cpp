@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "commands/output_text.hpp"
+#include "commands/verdict_words.hpp"
 
 namespace warpsmith::commands {
 namespace {
@@ -216,10 +217,11 @@ std::string comparison(const SuiteReport& before, const SuiteReport& now) {
 }  // namespace
 
 std::string to_html(const SuiteReport& report, const SuiteReport* before) {
+  const std::string note = report.one_core ? "; " + one_core_text(report.plan.contract) : "";
   return head +
-         fmt::format("<h1>{}</h1><p>{}, {} samples of each task</p><pre>{}</pre>\n",
+         fmt::format("<h1>{}</h1><p>{}, {} samples of each task{}</p><pre>{}</pre>\n",
                      for_html(report.plan.suite), for_html(report.run), report.plan.samples,
-                     for_html(to_text(report.stack))) +
+                     for_html(note), for_html(to_text(report.stack))) +
          curves(report) + bars(report) + figures(report) + failures(report) +
          (before == nullptr ? "" : comparison(*before, report)) + "</body></html>\n";
 }

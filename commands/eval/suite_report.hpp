@@ -42,6 +42,7 @@ struct SuiteReport {
   StackIdentity stack;
   SuiteTable table;
   SuiteRecords records;
+  bool one_core = false;  // whether the contract times one core
 };
 
 /// What two evaluations of a suite have in common.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "commands/verdict_words.hpp"
 #include "runtime/json_text.hpp"
 #include "runtime/text.hpp"
 
@@ -280,6 +281,7 @@ std::string to_text(const SuiteReport& report) {
   const std::string columns = 'l' + std::string(rows.front().size() - 3, 'r') + "ll";
   std::string out = report.run + ": " + report.plan.suite + "\n" + to_text(report.stack) + '\n' +
                     text_table(columns, rows);
+  if (report.one_core) out += one_core_text(report.plan.contract) + '\n';
   for (const SuiteRow& row : report.table.rows) {
     if (row.scope == SuiteScope::refused) out += "refused: " + row.task + ": " + row.reason + '\n';
   }

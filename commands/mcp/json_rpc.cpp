@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/mcp/json_rpc.hpp"
 
+#include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -10,13 +11,14 @@
 #include <utility>
 
 #include "runtime/json_depth.hpp"
+#include "runtime/received_json.hpp"
 
 namespace warpsmith::commands {
 namespace {
 
 using nlohmann::json;
 
-RpcLine error_line(RpcCode code, const std::string& message, const std::string& id = "null") {
+RpcEntry error_entry(RpcCode code, const std::string& message, const std::string& id = "null") {
   return {.error = RpcError{code, message, id}};
 }
 
@@ -24,28 +26,43 @@ bool is_id(const json& id) {
   return id.is_string() || id.is_number_integer();
 }
 
-RpcLine read_message(const json& body) {
-  const std::string id = body.contains("id") && is_id(body["id"]) ? json_text(body["id"]) : "null";
+RpcEntry read_message(json body) {
+  if (!body.is_object()) return error_entry(RpcCode::invalid_request, "expected an object");
+  const bool has_id = body.contains("id");
+  const std::string id = has_id && is_id(body["id"]) ? json_text(body["id"]) : "null";
   if (!body.contains("jsonrpc") || body["jsonrpc"] != "2.0") {
-    return error_line(RpcCode::invalid_request, R"(expected "jsonrpc": "2.0")", id);
+    return error_entry(RpcCode::invalid_request, R"(expected "jsonrpc": "2.0")", id);
   }
   const bool is_answer =
       !body.contains("method") && (body.contains("result") || body.contains("error"));
   if (is_answer) return {};
+  drop_nulls(body);
   if (!body.contains("method") || !body["method"].is_string()) {
-    return error_line(RpcCode::invalid_request, "method: expected a string", id);
+    return error_entry(RpcCode::invalid_request, "method: expected a string", id);
   }
-  if (body.contains("id") && !is_id(body["id"])) {
-    return error_line(RpcCode::invalid_request, "id: expected a string or a whole number");
+  if (has_id && id == "null") {
+    return error_entry(RpcCode::invalid_request, "id: expected a string or a whole number");
   }
   RpcMessage message{.method = body["method"].get<std::string>()};
-  if (body.contains("id")) message.id = id;
-  if (!body.contains("params")) return {.message = std::move(message)};
-  if (!body["params"].is_object()) {
-    return error_line(RpcCode::invalid_params, "params: expected an object", id);
+  if (has_id) message.id = id;
+  const json params = body.value("params", json::object());
+  if (!params.is_object()) {
+    if (!has_id) return {};
+    return error_entry(RpcCode::invalid_params, "params: expected an object", id);
   }
-  message.params = json_text(body["params"]);
+  message.params = json_text(params);
   return {.message = std::move(message)};
+}
+
+RpcLine one_error(RpcCode code, const std::string& message) {
+  return {.entries = {error_entry(code, message)}};
+}
+
+RpcLine read_batch(json body) {
+  if (body.empty()) return one_error(RpcCode::invalid_request, "a batch: expected messages");
+  RpcLine line{.is_batch = true};
+  for (json& message : body) line.entries.push_back(read_message(std::move(message)));
+  return line;
 }
 
 }  // namespace
@@ -62,10 +79,7 @@ bool LineReader::take(std::string& line) {
 }
 
 LineReader::Status LineReader::next(std::string& line, std::chrono::milliseconds span) {
-  if (take(line)) {
-    const bool rest = std::exchange(skipping_, false);
-    return rest || line.size() > most_ ? Status::too_long : Status::line;
-  }
+  if (take(line)) return of_taken(line);
   if (buffer_.size() > most_) {
     buffer_.clear();
     searched_ = 0;
@@ -77,22 +91,38 @@ LineReader::Status LineReader::next(std::string& line, std::chrono::milliseconds
   std::array<char, 65'536> piece{};
   const ssize_t size = ::read(descriptor_, piece.data(), piece.size());
   if (size < 0 && (errno == EINTR || errno == EAGAIN)) return Status::nothing;
-  if (size <= 0) return Status::end;
+  if (size <= 0) return end_of_input(line);
   buffer_.append(piece.data(), static_cast<size_t>(size));
   return Status::nothing;
+}
+
+LineReader::Status LineReader::of_taken(const std::string& line) {
+  const bool rest = std::exchange(skipping_, false);
+  return rest || line.size() > most_ ? Status::too_long : Status::line;
+}
+
+/// The last line may have no newline.
+LineReader::Status LineReader::end_of_input(std::string& line) {
+  if (buffer_.empty() && !skipping_) return Status::end;
+  buffer_ += '\n';
+  (void)take(line);
+  return of_taken(line);
 }
 
 RpcLine read_rpc_line(std::string_view line) {
   JsonDepth depth;
   try {
-    const json body = json::parse(line, depth.watch());
-    if (depth.exceeded()) return error_line(RpcCode::parse_error, "JSON is nested too deeply");
-    if (body.is_array()) return error_line(RpcCode::invalid_request, "batches are not supported");
-    if (!body.is_object()) return error_line(RpcCode::invalid_request, "expected an object");
-    return read_message(body);
+    json body = json::parse(without_lone_surrogates(line), depth.watch());
+    if (depth.exceeded()) return one_error(RpcCode::parse_error, "JSON is nested too deeply");
+    if (body.is_array()) return read_batch(std::move(body));
+    return {.entries = {read_message(std::move(body))}};
   } catch (const json::exception& error) {
-    return error_line(RpcCode::parse_error, error.what());
+    return one_error(RpcCode::parse_error, error.what());
   }
+}
+
+std::string rpc_batch(const std::vector<std::string>& answers) {
+  return "[" + fmt::format("{}", fmt::join(answers, ",")) + "]";
 }
 
 std::string rpc_result(const std::string& id, const json& result) {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "runtime/json_text.hpp"
 
@@ -21,12 +22,14 @@ class LineReader {
 
   LineReader(int descriptor, size_t most_bytes) : descriptor_(descriptor), most_(most_bytes) {}
 
-  /// Waits up to `span` for a line; `line` gets it without its newline. `too_long`: a line was
-  /// skipped. `end`: the input has ended; a last line without newline is dropped.
+  /// Waits up to `span` for a line; `line` gets it without its newline, which the last line need
+  /// not have. `too_long`: a line was skipped. `end`: the input has ended.
   Status next(std::string& line, std::chrono::milliseconds span);
 
  private:
   bool take(std::string& line);
+  Status of_taken(const std::string& line);
+  Status end_of_input(std::string& line);
 
   int descriptor_;
   size_t most_;
@@ -57,13 +60,23 @@ struct RpcError {
   std::string id = "null";  // of the request, if it is known
 };
 
-/// What a line holds: a message, an error to answer with, or nothing to do (an answer to a request,
-/// of which this server sends none).
-struct RpcLine {
+/// A message, an error to answer with, or nothing to do: an answer to a request, of which this
+/// server sends none, or a notification that is wrong.
+struct RpcEntry {
   std::optional<RpcMessage> message;
   std::optional<RpcError> error;
 };
+
+/// A line holds one entry, or several as a batch.
+struct RpcLine {
+  std::vector<RpcEntry> entries;
+  bool is_batch = false;
+};
+/// A null counts as an absent member.
 RpcLine read_rpc_line(std::string_view line);
+
+/// The answers of a batch as one line.
+std::string rpc_batch(const std::vector<std::string>& answers);
 
 /// Lines without their newline. `id` is JSON text.
 std::string rpc_result(const std::string& id, const nlohmann::json& result);

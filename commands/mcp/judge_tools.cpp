@@ -9,10 +9,13 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 
 #include "commands/check/check_call.hpp"
 #include "commands/check/check_report.hpp"
+#include "commands/mcp/task_answer.hpp"
+#include "commands/options.hpp"
+#include "commands/slots.hpp"
+#include "runtime/environment.hpp"
 #include "runtime/run/durable_file.hpp"
 #include "sandbox/contract/contract.hpp"
 #include "sandbox/plan/explain.hpp"
@@ -83,15 +86,18 @@ Result<std::string> text_argument(const json& arguments, const char* name) {
   return refuse(std::string(name) + ": expected a string");
 }
 
-Result<void> check_names(const json& arguments) {
-  static const std::set<std::string> known{"task", "solution", "files", "contract", "numerics"};
+Result<void> check_names(const json& arguments, const std::vector<std::string>& known) {
   for (const auto& [name, value] : arguments.items()) {
-    if (!known.contains(name)) {
-      return refuse(name +
-                    ": unknown argument; expected task, solution, files, contract, numerics");
-    }
+    if (std::ranges::find(known, name) != known.end()) continue;
+    return refuse(fmt::format("{}: unknown argument; expected {}", name, fmt::join(known, ", ")));
   }
   return {};
+}
+
+Result<bool> flag_argument(const json& arguments, const char* name) {
+  const json value = arguments.value(name, json(false));
+  if (value.is_boolean()) return value.get<bool>();
+  return refuse(std::string(name) + ": expected true or false");
 }
 
 /// The solution: a folder or file of the caller, or files in the call.
@@ -119,7 +125,9 @@ const char* const solution_schema = R"({
               "description": "The solution's files instead: name to text, e.g. kernel.cpp"},
     "contract": {"type": "string", "description": "Default: what the files imply"},
     "numerics": {"type": "string", "enum": ["strict", "paper"],
-                 "description": "Bound on errors; default: strict"}
+                 "description": "Bound on errors; default: strict"},
+    "jail": {"type": "boolean",
+             "description": "Also say what isolates the kernel; default: false"}
   },
   "required": ["task"],
   "additionalProperties": false
@@ -140,8 +148,12 @@ McpAnswer failed(const Error& error) {
 }
 
 /// An infrastructure failure is an error of the call; a wrong kernel is an answer.
-McpAnswer answer_of(const Judgement& judgement, Request request) {
-  return {.text = judgement_text(judgement, request),
+McpAnswer answer_of(const Judgement& judgement, Request request, const ToolInput& input) {
+  Judgement shown = judgement;
+  if (auto* verdict = std::get_if<Verdict>(&shown); verdict != nullptr && !input.shows_jail) {
+    verdict->jail.clear();
+  }
+  return {.text = judgement_text(shown, request),
           .structured = judgement_json(judgement, request),
           .is_error = std::holds_alternative<InfraFailure>(judgement)};
 }
@@ -154,15 +166,42 @@ CheckArguments completed(CheckArguments args, const JudgeToolOptions& options, R
   return args;
 }
 
-Result<Judgement> judge(const ToolInput& input, const JudgeToolOptions& options, Request request,
-                        CallControl& control) {
-  const CheckArguments args = completed(input.check, options, request);
-  TRY(auto call, check_call(args));
-  call.want = request;
-  const auto ender = std::make_shared<sandbox::EndSwitch>();
+/// What a call asks to judge, read whole.
+struct JudgeCall {
+  CheckArguments args;
+  sandbox::EvaluateRequest request;
+};
+
+Result<JudgeCall> judge_call_of(const ToolInput& input, const JudgeToolOptions& options,
+                                Request request) {
+  JudgeCall call{.args = completed(input.check, options, request), .request = {}};
+  TRY(auto read, check_call(call.args));
+  call.request = std::move(read);
+  call.request.want = request;
+  return call;
+}
+
+/// Ends the services of a call that is cancelled.
+std::shared_ptr<sandbox::EndSwitch> ender_of(CallControl& control) {
+  auto ender = std::make_shared<sandbox::EndSwitch>();
   control.on_cancel([ender] { ender->end_services(); });
-  return judge_call(args, call, ender,
+  return ender;
+}
+
+Result<Judgement> judge(const JudgeCall& call, CallControl& control) {
+  return judge_call(call.args, call.request, ender_of(control),
                     [&control](const std::string& line) { control.progress(line); });
+}
+
+Result<McpAnswer> judged_answer(const ToolInput& input, const JudgeToolOptions& options,
+                                Request request, CallControl& control) {
+  TRY(const auto call, judge_call_of(input, options, request));
+  TRY(const auto judgement, judge(call, control));
+  return answer_of(judgement, request, input);
+}
+
+McpAnswer or_failed(Result<McpAnswer> answer) {
+  return answer ? std::move(*answer) : failed(answer.error());
 }
 
 McpTool judging_tool(const std::string& name, const std::string& about, Request request,
@@ -171,21 +210,31 @@ McpTool judging_tool(const std::string& name, const std::string& about, Request 
           [options, request](const json& arguments, CallControl& control) -> McpAnswer {
             const auto input = read_tool_input(arguments, options.tasks);
             if (!input) return failed(input.error());
-            const auto judgement = judge(*input, options, request, control);
-            return judgement ? answer_of(*judgement, request) : failed(judgement.error());
+            return or_failed(judged_answer(*input, options, request, control));
           }};
 }
 
 // --- submit
 
+constexpr size_t most_kept_answers = 1024;  // of each task; later submissions are judged each time
+
 /// The final verdicts on one task since the server started.
 struct TaskSubmissions {
   int count = 0;
-  std::optional<double> best;  // speed-up against eager
+  std::optional<double> best;               // speed-up against eager
+  std::map<std::string, McpAnswer> judged;  // by what was judged
 };
 
-McpAnswer count_submission(const Judgement& judgement, TaskSubmissions& of_task) {
-  McpAnswer answer = answer_of(judgement, Request::final);
+/// By what the task says: one file has many paths, and copies.
+using AllSubmissions = std::map<std::string, TaskSubmissions>;
+
+/// Equal for resubmissions that would be judged alike.
+std::string identity_of(const JudgeCall& call) {
+  return call.request.submission.contract + ' ' + call.args.numerics + ' ' +
+         source_hash(call.request.submission.files);
+}
+
+McpAnswer count_submission(McpAnswer answer, TaskSubmissions& of_task) {
   if (answer.is_error) return answer;  // a failure of the judge does not count
   json body = json::parse(answer.structured);
   ++of_task.count;
@@ -194,28 +243,115 @@ McpAnswer count_submission(const Judgement& judgement, TaskSubmissions& of_task)
   }
   body["submission"] = of_task.count;
   body["best_speedup_eager"] = nullable(of_task.best);
+  body["repeated"] = false;
   answer.structured = json_text(body);
   answer.text += fmt::format("  submission {} of this task\n", of_task.count);
   return answer;
 }
 
+/// The answer that the same submission had.
+McpAnswer repeated(McpAnswer answer) {
+  json body = json::parse(answer.structured);
+  body["repeated"] = true;
+  answer.structured = json_text(body);
+  answer.text += "  the same submission was judged before: it is not counted again\n";
+  return answer;
+}
+
+Result<McpAnswer> submit(const ToolInput& input, const JudgeToolOptions& options,
+                         AllSubmissions& all, CallControl& control) {
+  TRY(const auto call, judge_call_of(input, options, Request::final));
+  TaskSubmissions& of_task = all[call.request.task.content_hash];
+  const std::string identity = identity_of(call);
+  if (const auto before = of_task.judged.find(identity); before != of_task.judged.end()) {
+    return repeated(before->second);
+  }
+  if (options.max_submissions > 0 && of_task.count >= options.max_submissions) {
+    return fail(ErrorCode::capacity,
+                fmt::format("all {} submissions of this task are used", options.max_submissions));
+  }
+  TRY(const auto judgement, judge(call, control));
+  McpAnswer answer = count_submission(answer_of(judgement, Request::final, input), of_task);
+  const bool keep = !answer.is_error && of_task.judged.size() < most_kept_answers;
+  if (keep) of_task.judged.emplace(identity, answer);
+  return answer;
+}
+
 McpTool submit_tool(const JudgeToolOptions& options) {
-  const auto all = std::make_shared<std::map<std::string, TaskSubmissions>>();
-  return {"submit", "The final verdict on a solution. It is counted.", judging_schema(),
+  const auto all = std::make_shared<AllSubmissions>();
+  return {"submit",
+          "The final verdict on a solution. It is counted, except if the same was judged before.",
+          judging_schema(),
           [options, all](const json& arguments, CallControl& control) -> McpAnswer {
             const auto input = read_tool_input(arguments, options.tasks);
             if (!input) return failed(input.error());
-            // By what the task says: one file has many paths, and copies.
-            const auto task = synthesis::load_task(input->check.task);
-            if (!task) return failed(task.error());
-            TaskSubmissions& of_task = (*all)[task->content_hash];
-            if (options.max_submissions > 0 && of_task.count >= options.max_submissions) {
-              return failed(
-                  {ErrorCode::capacity, fmt::format("all {} submissions of this task are used",
-                                                    options.max_submissions)});
-            }
-            const auto judgement = judge(*input, options, Request::final, control);
-            return judgement ? count_submission(*judgement, of_task) : failed(judgement.error());
+            return or_failed(submit(*input, options, *all, control));
+          }};
+}
+
+// --- read_task
+
+const char* const task_schema = R"({
+  "type": "object",
+  "properties": {
+    "task": {"type": "string", "description": "An id of list_tasks, or the path of a task file"},
+    "contract": {"type": "string", "description": "Default: the first for the task's device"}
+  },
+  "required": ["task"],
+  "additionalProperties": false
+})";
+
+std::string task_schema_with_contracts() {
+  json schema = json::parse(task_schema);
+  schema["properties"]["contract"]["enum"] = sandbox::contract_names();
+  return json_text(schema);
+}
+
+DeviceClass device_of(const sandbox::ContractEntry& contract, const Task& task) {
+  if (contract.runs_on == sandbox::RunsOn::task) return host_device(task);
+  return contract.runs_on == sandbox::RunsOn::gpu ? DeviceClass::cuda : DeviceClass::cpu;
+}
+
+/// Measures the task as the first check of it would, or reads what was measured here.
+Result<TaskFacts> facts_of(const Task& task, const std::string& contract,
+                           const JudgeToolOptions& options, CallControl& control) {
+  SandboxConfig config;
+  config.contract = slot_contract(contract, task.device);
+  config.first_gpu = options.gpu;
+  config.baselines = selected_baselines(CheckArguments{}.baselines);  // as checks of the task do
+  TRY(auto slots, take_slots(config));
+  slots.front().keep_s = static_cast<uint32_t>(options.keep_s);
+  TRY(const auto backend, service_backend(slots.front(), ender_of(control))());
+  backend->on_progress([&control](const std::string& line) { control.progress(line); });
+  return backend->ingest(task, Deadline::after(std::chrono::seconds{options.timeout_s}));
+}
+
+Result<McpAnswer> read_task(const json& arguments, const JudgeToolOptions& options,
+                            CallControl& control) {
+  constexpr size_t most_skill_bytes = size_t{1} << 20U;
+  TRY_VOID(check_names(arguments, {"task", "contract"}));
+  TRY(const auto named, text_argument(arguments, "task"));
+  if (named.empty()) return refuse("task: expected a path or an id, got none");
+  TRY(const auto file, task_file(named, options.tasks));
+  TRY(auto task, synthesis::load_task(file));
+  TRY(const auto asked, text_argument(arguments, "contract"));
+  TRY(const auto* contract, contract_for(task, asked));
+  task.device = device_of(*contract, task);
+  const std::string name{contract->name};
+  TRY(const auto skill,
+      read_text_file(source_folder() / sandbox::skill_file(name), most_skill_bytes));
+  TRY(const auto facts, facts_of(task, name, options, control));
+  return task_answer(task, facts, {name, skill}, named);
+}
+
+McpTool read_task_tool(const JudgeToolOptions& options) {
+  return {"read_task",
+          "All that is needed to solve a task: its PyTorch module, tensors, extents and times, the "
+          "entry point, headers, how a solution is built, the rules, and the arguments of a submit "
+          "call to fill in. The first call for a task measures it, which takes up to a minute.",
+          task_schema_with_contracts(),
+          [options](const json& arguments, CallControl& control) -> McpAnswer {
+            return or_failed(read_task(arguments, options, control));
           }};
 }
 
@@ -290,8 +426,10 @@ Result<OwnedFolder> write_solution(const json& files) {
 }
 
 Result<ToolInput> read_tool_input(const json& arguments, const std::vector<fs::path>& places) {
-  TRY_VOID(check_names(arguments));
+  TRY_VOID(check_names(arguments, {"task", "solution", "files", "contract", "numerics", "jail"}));
   ToolInput input;
+  TRY(const auto jail, flag_argument(arguments, "jail"));
+  input.shows_jail = jail;
   for (const auto& [name, to] :
        {std::pair{"task", &input.task}, std::pair{"contract", &input.check.contract},
         std::pair{"numerics", &input.check.numerics}}) {
@@ -311,6 +449,7 @@ Result<ToolInput> read_tool_input(const json& arguments, const std::vector<fs::p
 std::vector<McpTool> judge_tools(const JudgeToolOptions& options) {
   return {
       list_tool(options),
+      read_task_tool(options),
       judging_tool("check", "Is a solution correct, and how fast compared with eager and compiled?",
                    Request::final, options),
       judging_tool("verify", "Is a solution correct? Nothing is timed.", Request::verify, options),

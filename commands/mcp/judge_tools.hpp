@@ -23,7 +23,7 @@ struct JudgeToolOptions {
   int max_submissions = 0;  // per task; 0: no limit
 };
 
-/// list_tasks, check, verify, profile, explain_plan, submit.
+/// list_tasks, read_task, check, verify, profile, explain_plan, submit.
 std::vector<McpTool> judge_tools(const JudgeToolOptions& options);
 
 // The arguments of a call.
@@ -37,10 +37,11 @@ struct ToolInput {
   CheckArguments check;
   std::string task;                          // as the call named it
   std::shared_ptr<const OwnedFolder> files;  // null: the solution is a folder of the caller
+  bool shows_jail = false;                   // the text says what isolates the kernel
 };
 
-/// Reads task, solution or files, contract and numerics. A task is a path or an id of those in
-/// `places`. Unknown arguments are refused by name.
+/// Reads task, solution or files, contract, numerics and jail. A task is a path or an id of those
+/// in `places`. Unknown arguments are refused by name.
 Result<ToolInput> read_tool_input(const nlohmann::json& arguments,
                                   const std::vector<std::filesystem::path>& places);
 

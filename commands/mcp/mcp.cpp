@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `warpsmith mcp`: the judge as tools for other agents, over standard input and output.
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -19,15 +20,16 @@ namespace warpsmith::commands {
 namespace {
 
 constexpr size_t most_line_bytes = size_t{4} << 20U;
+constexpr std::chrono::milliseconds poll_interval{200};
 
 const char* const footer =
     "Speaks the Model Context Protocol: JSON-RPC, one message per line; logs go to standard\n"
     "error. An agent starts it as a tool server, for example:\n"
     "  {\"mcpServers\": {\"warpsmith\": {\"command\": \"./warpsmith\",\n"
     "    \"args\": [\"mcp\", \"--tasks\", \"configs/tasks/cpu/train\"]}}}\n"
-    "Tools: list_tasks, check, verify, profile, explain_plan, submit. Calls run one after "
-    "another.\n"
-    "Exit codes: 0 the client closed its end, 2 bad input, 130 interrupted.";
+    "Tools: list_tasks, read_task, check, verify, profile, explain_plan, submit. Calls run one\n"
+    "after another. At the end of the input, what was received is answered: warpsmith mcp < FILE\n"
+    "Exit codes: 0 the input ended, 2 bad input, 130 interrupted.";
 
 /// A descriptor of standard output for the protocol only. All other output to it is redirected to
 /// standard error, so that no library can break the protocol.
@@ -40,9 +42,23 @@ Result<UniqueFd> take_standard_output() {
   return UniqueFd{own};
 }
 
+/// False once the other end of a pipe is closed.
+bool has_reader(int output) {
+  pollfd state{.fd = output, .events = 0, .revents = 0};
+  return ::poll(&state, 1, 0) == 0;
+}
+
+/// Answers what was received before the input ended, as long as the output has a reader.
+ExitCode answer_rest(McpSession& session, const SignalWait& signals, int output) {
+  while (!session.await_answers(poll_interval)) {
+    if (signals.arrived()) return ExitCode::interrupted;
+    if (!has_reader(output)) break;
+  }
+  return ExitCode::success;
+}
+
 /// Handles lines until the client closes its end or Ctrl-C is pressed.
-ExitCode read_lines(McpSession& session, const SignalWait& signals) {
-  constexpr std::chrono::milliseconds poll_interval{200};
+ExitCode read_lines(McpSession& session, const SignalWait& signals, int output) {
   LineReader reader(STDIN_FILENO, most_line_bytes);
   std::string line;
   while (!signals.arrived()) {
@@ -56,7 +72,7 @@ ExitCode read_lines(McpSession& session, const SignalWait& signals) {
       case LineReader::Status::nothing:
         break;
       case LineReader::Status::end:
-        return ExitCode::success;
+        return answer_rest(session, signals, output);
     }
   }
   return ExitCode::interrupted;
@@ -72,7 +88,7 @@ ExitCode mcp(const JudgeToolOptions& options) {
       log::warn("mcp: " + written.error().message);
     }
   });
-  const ExitCode code = read_lines(session, signals);
+  const ExitCode code = read_lines(session, signals, output->get());
   session.stop();
   return code;
 }

@@ -20,9 +20,15 @@ constexpr std::array<const char*, 4> versions{"2025-11-25", "2025-06-18", "2025-
                                               "2024-11-05"};
 
 const char* const instructions =
-    "A judge of compute kernels. list_tasks shows what can be solved. verify says whether a "
-    "solution is correct, check also how fast it is, submit is the final verdict and is counted. "
-    "Give a solution as a folder or as files. explain_plan reads a launch plan of contract device.";
+    "A judge of compute kernels. Begin with list_tasks, which shows what can be solved, and "
+    "read_task, which answers all that is needed to solve one: the PyTorch module to replace, its "
+    "tensors, the entry point, how a solution is built, the rules, and the arguments of a submit "
+    "call to fill in. verify says whether a solution is correct, check also how fast it is, submit "
+    "is the final verdict and is counted. Give a solution as a folder or as files. explain_plan "
+    "reads a launch plan of contract device.";
+
+/// Only this one has batches of messages.
+constexpr const char* version_with_batches = "2025-03-26";
 
 /// The client's version of the protocol if this server knows it, else the newest that it knows.
 std::string agreed_version(const json& params) {
@@ -31,8 +37,8 @@ std::string agreed_version(const json& params) {
   return found == versions.end() ? versions.front() : *found;
 }
 
-json initialized(const json& params) {
-  return {{"protocolVersion", agreed_version(params)},
+json initialized(const std::string& version) {
+  return {{"protocolVersion", version},
           {"capabilities", {{"tools", {{"listChanged", false}}}}},
           {"serverInfo", {{"name", "warpsmith"}, {"version", program_version()}}},
           {"instructions", instructions}};
@@ -94,14 +100,54 @@ void McpSession::send(const std::string& line) {
 
 void McpSession::handle(std::string_view line) {
   const RpcLine read = read_rpc_line(line);
-  if (read.error) return send(rpc_error(*read.error));
-  if (!read.message) return;
+  if (read.is_batch) {
+    if (const auto error = batch_error()) return send(rpc_error(*error));
+  }
+  const Reply reply = read.is_batch ? reply_to_batch(read.entries.size())
+                                    : Reply([this](const std::optional<std::string>& answer) {
+                                        if (answer) send(*answer);
+                                      });
+  for (const RpcEntry& entry : read.entries) handle_entry(entry, reply);
+}
+
+/// None if the agreed version of the protocol has batches.
+std::optional<RpcError> McpSession::batch_error() const {
+  if (version_ == version_with_batches) return std::nullopt;
+  const std::string agreed = version_.empty() ? "before initialize" : "of version " + version_;
+  return RpcError{RpcCode::invalid_request,
+                  fmt::format("a batch of messages: the protocol {} has none; send one message per "
+                              "line, or agree on version {}",
+                              agreed, version_with_batches)};
+}
+
+/// Collects the answers of a batch and sends them once the last of its entries is done.
+McpSession::Reply McpSession::reply_to_batch(size_t entries) {
+  struct Batch {
+    std::mutex mutex;
+    size_t left = 0;
+    std::vector<std::string> answers;
+  };
+  const auto batch = std::make_shared<Batch>();
+  batch->left = entries;
+  return [this, batch](std::optional<std::string> answer) {
+    const std::lock_guard lock(batch->mutex);
+    if (answer) batch->answers.push_back(std::move(*answer));
+    if (--batch->left == 0 && !batch->answers.empty()) send(rpc_batch(batch->answers));
+  };
+}
+
+/// Calls `reply` once, now or at the end of the call that the entry asks for.
+void McpSession::handle_entry(const RpcEntry& entry, const Reply& reply) {
+  if (entry.error) return reply(rpc_error(*entry.error));
+  if (!entry.message) return reply(std::nullopt);
+  const RpcMessage& message = *entry.message;
   try {
-    read.message->id ? request(*read.message) : notified(*read.message);
+    if (message.id) return request(message, reply);
+    notified(message);
+    reply(std::nullopt);
   } catch (const json::exception& error) {
-    if (read.message->id) {
-      send(rpc_error({RpcCode::invalid_params, error.what(), *read.message->id}));
-    }
+    if (!message.id) return reply(std::nullopt);
+    reply(rpc_error({RpcCode::invalid_params, error.what(), *message.id}));
   }
 }
 
@@ -110,17 +156,20 @@ void McpSession::refuse_long_line(size_t most_bytes) {
       {RpcCode::invalid_request, fmt::format("a line: expected at most {} bytes", most_bytes)}));
 }
 
-void McpSession::request(const RpcMessage& message) {
+std::optional<std::string> McpSession::initialize(const RpcMessage& message) {
+  version_ = agreed_version(json::parse(message.params));
+  return rpc_result(*message.id, initialized(version_));
+}
+
+void McpSession::request(const RpcMessage& message, const Reply& reply) {
   const std::string& id = *message.id;
-  if (message.method == "initialize") {
-    return send(rpc_result(id, initialized(json::parse(message.params))));
-  }
-  if (message.method == "ping") return send(rpc_result(id, json::object()));
-  if (message.method == "tools/list") return send(rpc_result(id, list_of_tools(tools_)));
-  if (message.method == "tools/call") return queue_call(message);
-  send(rpc_error({RpcCode::method_not_found,
-                  message.method + ": this server has initialize, ping, tools/list, tools/call",
-                  id}));
+  if (message.method == "initialize") return reply(initialize(message));
+  if (message.method == "ping") return reply(rpc_result(id, json::object()));
+  if (message.method == "tools/list") return reply(rpc_result(id, list_of_tools(tools_)));
+  if (message.method == "tools/call") return queue_call(message, reply);
+  reply(rpc_error({RpcCode::method_not_found,
+                   message.method + ": this server has initialize, ping, tools/list, tools/call",
+                   id}));
 }
 
 /// Other notifications need no action. A cancelled call is not answered.
@@ -129,23 +178,31 @@ void McpSession::notified(const RpcMessage& message) {
   const json params = json::parse(message.params);
   if (!params.contains("requestId")) return;
   const std::string id = json_text(params["requestId"]);
-  const std::lock_guard lock(mutex_);
-  std::erase_if(waiting_, [&](const Call& call) { return call.id == id; });
-  if (running_ && running_->id == id) running_->control->cancel();
+  std::vector<Reply> unanswered;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Call& call : waiting_) {
+      if (call.id == id) unanswered.push_back(call.reply);
+    }
+    std::erase_if(waiting_, [&](const Call& call) { return call.id == id; });
+    if (running_ && running_->id == id) running_->control->cancel();
+  }
+  for (const Reply& reply : unanswered) reply(std::nullopt);
 }
 
-void McpSession::queue_call(const RpcMessage& message) {
+void McpSession::queue_call(const RpcMessage& message, const Reply& reply) {
   const json params = json::parse(message.params);
   const std::string name = params.value("name", std::string{});
   const auto tool = std::ranges::find(tools_, name, &McpTool::name);
   if (tool == tools_.end()) {
-    return send(rpc_error({RpcCode::invalid_params, "no tool \"" + name + "\"", *message.id}));
+    return reply(rpc_error({RpcCode::invalid_params, "no tool \"" + name + "\"", *message.id}));
   }
   const json arguments = params.value("arguments", json::object());
   if (!arguments.is_object()) {
-    return send(rpc_error({RpcCode::invalid_params, "arguments: expected an object", *message.id}));
+    return reply(
+        rpc_error({RpcCode::invalid_params, "arguments: expected an object", *message.id}));
   }
-  Call call{*message.id, &*tool, json_text(arguments),
+  Call call{*message.id, reply, &*tool, json_text(arguments),
             std::make_shared<CallControl>(progress_sender(params))};
   {
     const std::lock_guard lock(mutex_);
@@ -155,9 +212,9 @@ void McpSession::queue_call(const RpcMessage& message) {
       return;
     }
   }
-  send(rpc_error({RpcCode::busy,
-                  fmt::format("{} calls wait already; try again later", max_waiting_calls),
-                  *message.id}));
+  reply(rpc_error({RpcCode::busy,
+                   fmt::format("{} calls wait already; try again later", max_waiting_calls),
+                   *message.id}));
 }
 
 /// Sends progress if the client gave a token for it.
@@ -184,13 +241,20 @@ void McpSession::run_calls() {
     run_call(*call);
     lock.lock();
     running_.reset();
+    changed_.notify_all();
   }
+}
+
+bool McpSession::await_answers(std::chrono::milliseconds span) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, span, [this] { return waiting_.empty() && !running_; });
 }
 
 void McpSession::run_call(const Call& call) {
   const McpAnswer answer = run_tool(*call.tool, call.arguments, *call.control);
   call.control->on_cancel(nullptr);
-  if (!call.control->cancelled()) send(rpc_result(call.id, answer_json(answer)));
+  const bool wanted = !call.control->cancelled();
+  call.reply(wanted ? std::optional(rpc_result(call.id, answer_json(answer))) : std::nullopt);
 }
 
 void McpSession::stop() {

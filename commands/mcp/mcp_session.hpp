@@ -3,11 +3,13 @@
 // thread, one call after another; the others wait in a bounded queue.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -65,23 +67,33 @@ class McpSession {
   void handle(std::string_view line);
   /// Answers a line that was longer than allowed.
   void refuse_long_line(size_t most_bytes);
+  /// Waits up to `span` until all calls are answered; returns whether they are.
+  bool await_answers(std::chrono::milliseconds span);
   /// Cancels all calls and waits for the running one.
   void stop();
 
   static constexpr size_t max_waiting_calls = 16;
 
  private:
+  /// Receives the answer of a request, or nothing for a cancelled call.
+  using Reply = std::function<void(std::optional<std::string>)>;
+
   struct Call {
     std::string id;
+    Reply reply;
     const McpTool* tool = nullptr;
     std::string arguments;  // JSON
     std::shared_ptr<CallControl> control;
   };
 
   void send(const std::string& line);
-  void request(const RpcMessage& message);
+  Reply reply_to_batch(size_t entries);
+  void handle_entry(const RpcEntry& entry, const Reply& reply);
+  std::optional<RpcError> batch_error() const;
+  std::optional<std::string> initialize(const RpcMessage& message);
+  void request(const RpcMessage& message, const Reply& reply);
   void notified(const RpcMessage& message);
-  void queue_call(const RpcMessage& message);
+  void queue_call(const RpcMessage& message, const Reply& reply);
   std::function<void(const std::string&)> progress_sender(const nlohmann::json& params);
   void run_calls();
   void run_call(const Call& call);
@@ -91,6 +103,7 @@ class McpSession {
   std::mutex write_mutex_;
   std::mutex mutex_;
   std::condition_variable changed_;
+  std::string version_;  // agreed on; empty before `initialize`. Of the thread that handles lines
   std::deque<Call> waiting_;
   std::shared_ptr<const Call> running_;
   bool stopping_ = false;

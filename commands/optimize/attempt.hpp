@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An attempt of `optimize`: the shapes that an operator declares, and the verdict on a submission
-// on each of them. Pure.
+// An attempt of `optimize`: the verdict on a submission on each shape that the operator declares.
+// Pure.
 #pragma once
 
 #include <array>
@@ -8,23 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "commands/declared_shapes.hpp"
 #include "runtime/describe.hpp"
 #include "runtime/result.hpp"
-#include "runtime/task.hpp"
 #include "runtime/verdict.hpp"
 
 namespace warpsmith::commands {
-
-/// One size of the inputs, as a separate task.
-struct DeclaredShape {
-  std::string function;  // which declares it: "get_inputs", "get_ragged_inputs", "get_inputs_NAME"
-  Task task;             // the operator with this function instead of `get_inputs`
-};
-
-/// The shapes that an operator's file declares: `get_inputs` first, then the others in the order of
-/// the file. The judge times `get_inputs`, so the two names are exchanged in the text of the
-/// others.
-std::vector<DeclaredShape> declared_shapes(const Task& task);
 
 enum class AttemptRole : uint8_t {
   candidate,

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "runtime/bytes.hpp"
 #include "runtime/json_text.hpp"
 
 namespace warpsmith::commands {
@@ -175,6 +176,20 @@ std::string operator_source(const ExportedKernel& kernel, Placeholders values) {
 
 // --- the package
 
+constexpr size_t most_name_bytes = 64;
+
+/// Python's keywords, the modules that the export imports, and namespaces of torch's own ops.
+constexpr std::string_view taken_names[] = {
+    "False",    "None",       "True",       "and",      "as",         "assert",    "async",
+    "await",    "break",      "class",      "continue", "def",        "del",       "elif",
+    "else",     "except",     "finally",    "for",      "from",       "global",    "if",
+    "import",   "in",         "is",         "lambda",   "nonlocal",   "not",       "or",
+    "pass",     "raise",      "return",     "try",      "while",      "with",      "yield",
+    "argparse", "concurrent", "contextlib", "ctypes",   "hashlib",    "importlib", "json",
+    "os",       "pathlib",    "platform",   "re",       "statistics", "struct",    "subprocess",
+    "sys",      "sysconfig",  "tempfile",   "time",     "warnings",   "torch",     "aten",
+    "prim",     "prims",      "quantized"};
+
 std::string_view role_name(TensorRole role) {
   if (role == TensorRole::input) return "input";
   return role == TensorRole::parameter ? "parameter" : "output";
@@ -225,9 +240,13 @@ std::string signature_text(const ExportedKernel& kernel) {
          '\n';
 }
 
+std::string name_of(const ExportedKernel& kernel) {
+  return kernel.name.empty() ? default_package_name(kernel.task, kernel.files) : kernel.name;
+}
+
 /// The files around the kernel.
 FileSet files_around(const ExportedKernel& kernel) {
-  const std::string package = package_name(kernel.task), inside = package + '/';
+  const std::string package = name_of(kernel), inside = package + '/';
   const FormTexts form = form_texts(kernel.form);
   const Counts n = counts_of(kernel);
   Placeholders values{{"PACKAGE", package},
@@ -269,17 +288,36 @@ FileSet provided_files(const ExportedKernel& kernel) {
 
 }  // namespace
 
-std::string package_name(const Task& task) {
+std::string default_package_name(const Task& task, const FileSet& kernel) {
   std::string name = "warpsmith_";
   for (const char c : task.id) {
     const auto byte = static_cast<unsigned char>(c);
     name += byte < 128 && std::isalnum(byte) != 0 ? c : '_';
   }
-  return name;
+  constexpr size_t digits = 8;
+  return name + '_' + sha256_hex(task.code + source_hash(kernel)).substr(0, digits);
+}
+
+Result<void> check_package_name(const std::string& name) {
+  const auto allowed = [](char c) {
+    return c == '_' || (static_cast<unsigned char>(c) < 128 && std::isalnum(c) != 0);
+  };
+  const bool taken = std::ranges::find(taken_names, name) != std::end(taken_names);
+  if (taken) {
+    return fail(ErrorCode::invalid_argument,
+                "--name " + name + ": Python or torch uses this name; expected one of your own");
+  }
+  const bool fits = !name.empty() && name.size() <= most_name_bytes &&
+                    std::ranges::all_of(name, allowed) && std::isdigit(name.front()) == 0;
+  if (fits) return {};
+  return fail(ErrorCode::invalid_argument,
+              fmt::format("--name {}: expected up to {} letters, digits and underscores, with no "
+                          "digit in front",
+                          name, most_name_bytes));
 }
 
 FileSet export_package(const ExportedKernel& kernel) {
-  const std::string inside = package_name(kernel.task) + '/', sources = inside + "csrc/";
+  const std::string inside = name_of(kernel) + '/', sources = inside + "csrc/";
   FileSet files = files_around(kernel);
   for (const auto& [name, content] : kernel.files) files[sources + name] = content;
   for (const auto& [name, content] : provided_files(kernel)) files[sources + name] = content;

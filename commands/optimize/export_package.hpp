@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/result.hpp"
 #include "runtime/submission.hpp"
 #include "runtime/task.hpp"
 #include "sandbox/contract/library_build.hpp"
@@ -33,6 +34,7 @@ enum class ExportForm : uint8_t {
 
 struct ExportedKernel {
   ExportForm form = ExportForm::library;
+  std::string name;                       // of the package and its ops; empty: the default
   Task task;                              // with the device that it was judged on
   FileSet files;                          // of the submission
   std::vector<ExportedShape> shapes;      // at least one; equal but for their extents
@@ -40,8 +42,12 @@ struct ExportedKernel {
   sandbox::LibraryBuild build;            // of the contract
 };
 
-/// "warpsmith_NAME", a name that Python can import.
-std::string package_name(const Task& task);
+/// "warpsmith_OPERATOR_HASH", a name that Python can import. The hash of the operator and the
+/// kernel keeps exports of equal file names apart in one process.
+std::string default_package_name(const Task& task, const FileSet& kernel);
+
+/// `invalid_argument` unless Python can import a package of this name and torch register its ops.
+Result<void> check_package_name(const std::string& name);
 
 /// The files of the package's folder.
 FileSet export_package(const ExportedKernel& kernel);

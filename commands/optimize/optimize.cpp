@@ -11,6 +11,7 @@
 #include "commands/check/check_call.hpp"
 #include "commands/command.hpp"
 #include "commands/config/config.hpp"
+#include "commands/optimize/export_package.hpp"
 #include "commands/optimize/optimize_run.hpp"
 #include "commands/options.hpp"
 #include "commands/stack.hpp"
@@ -98,6 +99,7 @@ Result<OptimizeCall> new_call(const OptimizeOptions& options) {
   }
   OptimizeSettings settings = options.settings;
   TRY_VOID(check_contract_name(settings.contract));
+  if (!settings.name.empty()) TRY_VOID(check_package_name(settings.name));
   TRY(const auto task, synthesis::load_task(settings.operator_file));
   settings.operator_file = absolute_path(settings.operator_file);
   settings.operator_hash = task.content_hash;
@@ -207,6 +209,10 @@ Command optimize_command() {
             app.add_option("--out", options->out,
                            "Result folder, new or empty. Default: runs/optimize-OPERATOR-TIME")
                 ->type_name("DIR");
+            app.add_option("--name", s.name,
+                           "Name of the exported package and of its ops in torch.ops. Default:\n"
+                           "warpsmith_OPERATOR_HASH")
+                ->type_name("NAME");
             app.add_option("--resume", options->resume,
                            "Continue in this result folder; judge what has no verdict yet")
                 ->type_name("DIR");

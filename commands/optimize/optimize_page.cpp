@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "commands/output_text.hpp"
+#include "commands/verdict_words.hpp"
 
 namespace warpsmith::commands {
 namespace {
@@ -82,8 +83,8 @@ std::string candidates_section(const OptimizeReport& report) {
            table_cell(one.why) + "</tr>\n";
   }
   for (const LeftOut& one : report.left_out) {
-    out += "<tr>" + table_cell(one.name) + table_cell("no verdict") + table_cell(one.reason) +
-           "</tr>\n";
+    out += "<tr>" + table_cell(one.name) + table_cell("no verdict") +
+           table_cell(failure_words(one.failure.kind) + ": " + one.failure.detail) + "</tr>\n";
   }
   out += "</table>\n";
   if (report.not_begun == 0) return out;
@@ -98,7 +99,7 @@ std::string profile_rows(const Attempt& attempt) {
     const ShapeResult times = t == nullptr ? ShapeResult{} : *t;
     const bool known = times.roofline_ms && times.candidate_ms && *times.candidate_ms > 0;
     out += "<tr>" + table_cell(attempt.name) + table_cell(one.shape) +
-           table_cell(std::string(to_string(one.verdict.outcome))) +
+           table_cell(class_words(one.verdict)) +
            table_cell(std::string(to_string(one.verdict.trust)));
     for (const auto* value :
          {&times.candidate_ms, &times.eager_ms, &times.compile_ms, &times.roofline_ms}) {
@@ -114,7 +115,9 @@ std::string profile_rows(const Attempt& attempt) {
 
 std::string profile_section(const OptimizeReport& report) {
   std::string out =
-      "<h2>Profile and roofline</h2><p>Times in ms. The roofline is the time that the reference's "
+      "<h2>Profile and roofline</h2><p>" +
+      (report.one_core ? for_html(one_core_text(report.contract)) + ". " : "") +
+      "Times in ms. The roofline is the time that the reference's "
       "bytes and operations take at this machine's measured rates. An error of 1 is the "
       "bound.</p>" +
       table_head({"kernel", "shape", "verdict", "trust", "kernel ms", "eager ms", "compile ms",
@@ -158,6 +161,10 @@ std::string result_paragraph(const OptimizeReport& report) {
   if (report.stopped) return "<p class=\"no\">" + for_html(result_line(report)) + ".</p>\n";
   if (!winner) return "<p class=\"no\">Nothing better than the incumbents.</p>\n";
   std::string out = "<p>Promoted: <b>" + for_html(report.candidates[*winner].name) + "</b>.";
+  if (report.exported) {
+    out += " Export: <code>" + for_html(report.exported->folder) + "</code>, package <code>" +
+           for_html(report.exported->package) + "</code>.";
+  }
   if (!report.export_note.empty()) out += " No export: " + for_html(report.export_note) + '.';
   return out + "</p>\n";
 }

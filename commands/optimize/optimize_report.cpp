@@ -8,7 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "commands/verdict_words.hpp"
 #include "runtime/json_text.hpp"
+#include "runtime/text.hpp"
 
 namespace warpsmith::commands {
 namespace {
@@ -47,6 +49,58 @@ json summaries_json(const std::vector<Attempt>& attempts) {
 json json_or_null(const std::string& text) {
   json out = json::parse(text, nullptr, /*allow_exceptions=*/false);
   return out.is_discarded() ? json(nullptr) : out;
+}
+
+/// Every incumbent of every comparison, each once, in the order of their first appearance.
+std::vector<std::string> incumbents_of(const Promotion& promotion) {
+  std::vector<std::string> out;
+  for (const CandidateDecision& one : promotion.decisions) {
+    for (const Comparison& c : one.comparisons) {
+      if (std::ranges::find(out, c.incumbent) == out.end()) out.push_back(c.incumbent);
+    }
+  }
+  return out;
+}
+
+/// "2.00x (1.90 to 2.10)"; "-" if the candidate was not compared with this incumbent on the shape.
+std::string factor_text(const CandidateDecision& one, const std::string& shape,
+                        const std::string& incumbent) {
+  const auto c = std::ranges::find_if(one.comparisons, [&](const Comparison& each) {
+    return each.shape == shape && each.incumbent == incumbent;
+  });
+  if (c == one.comparisons.end()) return "-";
+  if (!c->interval) return "not measured";
+  return fmt::format("{:.2f}x ({:.2f} to {:.2f})", c->speedup, c->interval->low, c->interval->high);
+}
+
+/// How many times as fast each candidate is on each shape as each incumbent; empty if none was
+/// timed.
+std::string factors_table(const OptimizeReport& report) {
+  const std::vector<std::string> incumbents = incumbents_of(report.promotion);
+  if (incumbents.empty()) return {};
+  std::vector<std::vector<std::string>> rows{{"kernel", "shape"}};
+  rows.front().insert(rows.front().end(), incumbents.begin(), incumbents.end());
+  for (const CandidateDecision& one : report.promotion.decisions) {
+    for (const std::string& shape : report.shapes) {
+      std::vector<std::string> row{one.name, shape};
+      for (const std::string& each : incumbents) row.push_back(factor_text(one, shape, each));
+      const bool timed = std::any_of(row.begin() + 2, row.end(),
+                                     [](const std::string& cell) { return cell != "-"; });
+      if (timed) rows.push_back(std::move(row));
+    }
+  }
+  return "times as fast as each incumbent, with the 95 % interval:\n" +
+         text_table(std::string(incumbents.size() + 2, 'l'), rows);
+}
+
+std::string export_text(const OptimizeReport& report) {
+  if (!report.exported) {
+    return report.export_note.empty() ? "" : "no export: " + report.export_note + '\n';
+  }
+  const ExportPlace& place = *report.exported;
+  return "export: " + place.folder + "\n  test it:   ./warpsmith python " + place.folder +
+         "/test_regression.py --time\n  import it: import sys; sys.path.insert(0, \"" +
+         place.folder + "\"); import " + place.package + '\n';
 }
 
 std::string not_begun_text(const OptimizeReport& report) {
@@ -116,7 +170,9 @@ std::string to_json(const OptimizeReport& report) {
     decisions.push_back(decision_json(one));
   }
   for (const LeftOut& one : report.left_out) {
-    left_out.push_back({{"name", one.name}, {"reason", one.reason}});
+    left_out.push_back({{"name", one.name},
+                        {"kind", to_string(one.failure.kind)},
+                        {"reason", one.failure.detail}});
   }
   const auto& winner = report.promotion.winner;
   json promoted;
@@ -151,14 +207,17 @@ std::string to_text(const OptimizeReport& report) {
     out += (one.promoted ? "+ " : "- ") + one.name + ": " + one.why + '\n';
   }
   for (const LeftOut& one : report.left_out) {
-    out += "? " + one.name + ": no verdict: " + one.reason + '\n';
+    out += "? " + one.name + ": no verdict: " + failure_words(one.failure.kind) + ": " +
+           one.failure.detail + '\n';
   }
+  out += factors_table(report);
+  if (report.one_core) out += one_core_text(report.contract) + '\n';
   for (const std::string& one : unmeasured_incumbents(report.promotion)) {
     out += "not measured: " + one + '\n';
   }
   if (report.not_begun > 0) out += not_begun_text(report) + '\n';
   if (!report.brain_summary.empty()) out += "asked: " + report.brain_summary + '\n';
-  return out + result_line(report) + '\n';
+  return out + result_line(report) + '\n' + export_text(report);
 }
 
 std::string line_diff(std::string_view from, std::string_view to) {

@@ -10,9 +10,16 @@
 
 namespace warpsmith::commands {
 
-/// An entry without a verdict, with the reason.
+/// An entry without a verdict, with the failure.
 struct LeftOut {
-  std::string name, reason;
+  std::string name;
+  InfraFailure failure;
+};
+
+/// The Python package of a promoted kernel.
+struct ExportPlace {
+  std::string folder;  // contains the package, its test and README.md
+  std::string package;
 };
 
 /// The judge's profile of the promoted kernel.
@@ -25,6 +32,7 @@ struct OptimizeReport {
   std::string operator_file, contract, numerics;
   std::string stack;  // JSON of the machine and its software
   double margin = 0.05;
+  bool one_core = false;            // whether the contract times one core
   std::vector<std::string> shapes;  // the functions that declare them
   std::vector<Attempt> user_kernels, candidates;
   Promotion promotion;
@@ -34,6 +42,7 @@ struct OptimizeReport {
   std::string runner_up;  // the best other correct one; empty: none
   std::string diff;       // from the runner-up's sources to the promoted ones
   WinnerProfile profile;
+  std::optional<ExportPlace> exported;
   std::string export_note;  // why there is no export; empty: there is one, or nothing was promoted
   std::string brain_summary;  // what a brain did and used; empty: a folder was judged
 };
@@ -44,7 +53,8 @@ std::string result_line(const OptimizeReport& report);
 std::string to_json(const OptimizeReport& report);
 /// One page without scripts or further files.
 std::string to_html(const OptimizeReport& report);
-/// A line for each candidate, then the result.
+/// A line for each candidate, a table of its speed-ups, then the result with the lines that test
+/// and import the export.
 std::string to_text(const OptimizeReport& report);
 
 /// Every line of both texts: "-" before those only in `from`, "+" before those only in `to`, a

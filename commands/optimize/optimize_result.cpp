@@ -93,6 +93,7 @@ Result<ExportedKernel> exported_kernel(const ResultParts& parts, const Attempt& 
   const auto& contract = sandbox::contract_named(one.submission.contract);
   ExportedKernel out;
   out.form = form_of(contract.runs_on);
+  out.name = parts.export_name;
   out.task = parts.shapes.front().task;
   out.task.device = one.device;
   out.files = one.submission.files;
@@ -128,6 +129,15 @@ bool is_generated(const std::string& name, ExportForm form) {
          (form == ExportForm::plan && name == "kernels.h");
 }
 
+/// The name of the Python package among an export's files.
+std::string package_in(const FileSet& files) {
+  constexpr std::string_view mark = "/__init__.py";
+  for (const auto& [name, text] : files) {
+    if (name.ends_with(mark)) return name.substr(0, name.size() - mark.size());
+  }
+  return {};
+}
+
 /// Writes export/, or says in the report why there is none.
 Result<void> write_export(const ResultParts& parts, const Attempt& winner,
                           const FoundSubmission& one, OptimizeReport& report) {
@@ -145,9 +155,12 @@ Result<void> write_export(const ResultParts& parts, const Attempt& winner,
     if (is_generated(name, kernel->form))
       report.export_note = "the export has its own " + name + "; rename it";
   }
-  const FileSet none;
-  return replace_folder(parts.folder.folder / "export",
-                        report.export_note.empty() ? export_package(*kernel) : none);
+  const std::filesystem::path folder = parts.folder.folder / "export";
+  if (!report.export_note.empty()) return replace_folder(folder, {});
+  const FileSet files = export_package(*kernel);
+  TRY_VOID(replace_folder(folder, files));
+  report.exported = ExportPlace{folder.string(), package_in(files)};
+  return {};
 }
 
 Result<void> write_promoted(const ResultParts& parts, const Attempt& winner,

@@ -21,6 +21,7 @@ struct ResultParts {
   const std::vector<FoundSubmission>&candidates, &users;
   bool stopped = false;  // no further service starts, so neither export nor profile
   std::chrono::milliseconds evaluation{};  // longest evaluation of one shape
+  std::string export_name;                 // of the package; empty: the default
 };
 
 /// Writes all files and completes `report` with what they need. If nothing is promoted, kernel/ and

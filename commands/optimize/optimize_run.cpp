@@ -13,6 +13,7 @@
 #include "commands/signals.hpp"
 #include "commands/slots.hpp"
 #include "commands/stack.hpp"
+#include "commands/verdict_words.hpp"
 #include "runtime/message_text.hpp"
 #include "synthesis/task_source.hpp"
 
@@ -117,7 +118,7 @@ std::vector<Attempt> attempts_for(const AttemptJournal& journal,
 std::string judged_line(const Attempt& attempt) {
   std::string out = attempt.name + ':';
   for (const ShapeAttempt& one : attempt.shapes) {
-    out += ' ' + one.shape + ' ' + std::string(to_string(one.verdict.outcome));
+    out += ' ' + one.shape + ' ' + class_words(one.verdict);
   }
   return out + '\n';
 }
@@ -136,12 +137,13 @@ class OptimizeJob {
         services_(services_of(slots, end_.ender())) {}
 
   Result<ExitCode> run() {
+    TRY_VOID(check_operator());
     TRY_VOID(judge_users());
     TRY_VOID(judge_candidates());
     OptimizeReport report = report_now();
     TRY_VOID(write_result(
         {call_.folder, services_.front(), input_.shapes, input_.candidates, input_.users,
-         signals_.arrived(), std::chrono::seconds{call_.settings.timeout_s}},
+         signals_.arrived(), std::chrono::seconds{call_.settings.timeout_s}, call_.settings.name},
         report));
     std::cout << (call_.json ? to_json(report) : for_terminal(to_text(report)));
     std::cerr << "written: report.json and report.html in " << call_.folder.folder.string() << '\n';
@@ -150,6 +152,38 @@ class OptimizeJob {
   bool stopped() const { return signals_.arrived(); }
 
  private:
+  /// Ingests the operator before any kernel is tried, so that a refusal and what the task cannot
+  /// tell are said once. Other failures are left to the judging, which tries again. The first slot
+  /// keeps its service.
+  Result<void> check_operator() {
+    const bool idle = still_to_judge(journal_, input_.users).empty() &&
+                      still_to_judge(journal_, input_.candidates).empty();
+    if (idle) return {};
+    auto backend = services_.front()();
+    if (!backend) return {};
+    (*backend)->on_progress([](const std::string& line) { std::cerr << line + '\n'; });
+    for (const DeclaredShape& shape : input_.shapes) {
+      Task task = shape.task;
+      task.device = input_.candidates.front().device;
+      const std::chrono::seconds most{call_.settings.timeout_s};
+      const auto facts = (*backend)->ingest(task, Deadline::after(most));
+      if (!facts && facts.error().code == ErrorCode::invalid_argument) {
+        return fail("the operator is unfit, so no kernel is tried: " + shape.function,
+                    facts.error());
+      }
+      if (!facts) return {};
+      if (facts->insensitive.empty()) continue;
+      std::cerr << for_terminal(
+          "note: " + shape.function +
+          " cannot tell these wrong answers from right ones: " + facts->insensitive + '\n');
+    }
+    const auto kept = std::make_shared<std::unique_ptr<sandbox::Backend>>(std::move(*backend));
+    services_.front() = [kept, make = services_.front()]() {
+      return *kept ? Result<std::unique_ptr<sandbox::Backend>>{std::move(*kept)} : make();
+    };
+    return {};
+  }
+
   bool uses_brain() const { return !call_.settings.brain.empty(); }
 
   JudgingPool pool() const {
@@ -209,7 +243,7 @@ class OptimizeJob {
     not_begun_ = result.not_begun + before - list.size();
     for (const Unjudged& one : result.unjudged) {
       if (one.failure.kind == InfraKind::task_refused) return no_verdict("operator", one);
-      left_out_.push_back({one.name, one.failure.detail});
+      left_out_.push_back({one.name, one.failure});
     }
     return {};
   }
@@ -218,6 +252,7 @@ class OptimizeJob {
     const OptimizeSettings& s = call_.settings;
     OptimizeReport report{s.operator_file, input_.candidates.front().submission.contract,
                           s.numerics, s.stack, s.margin};
+    report.one_core = times_one_core(report.contract);
     for (const DeclaredShape& shape : input_.shapes) report.shapes.push_back(shape.function);
     report.user_kernels = attempts_for(journal_, input_.users, AttemptRole::user_kernel);
     report.candidates = attempts_for(journal_, input_.candidates, AttemptRole::candidate);

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "commands/verdict_words.hpp"
+
 namespace warpsmith::commands {
 namespace {
 
@@ -62,13 +64,25 @@ std::string shortfall(const Comparison& c, double margin) {
                      c.interval->low, c.interval->high, 1 + margin);
 }
 
+/// The first line of the feedback, and the first wrong element with its values.
+std::string incorrect_reason(const ShapeAttempt& one) {
+  std::string out = "not correct on " + one.shape + ": " + class_words(one.verdict);
+  const std::string front = class_words(one.verdict) + ": ";
+  const std::string& feedback = one.verdict.feedback;
+  const std::string line = feedback.substr(0, feedback.find('\n'));
+  if (line.size() > front.size() && line.starts_with(front))
+    out += ": " + line.substr(front.size());
+  const std::string element = wrong_element_text(one.verdict.evidence);
+  return element.empty() ? out : out + "; " + element;
+}
+
 /// Why the candidate is not promoted; empty if it is.
 std::string rejection_reason(const Attempt& candidate, const std::vector<Comparison>& comparisons,
                              double margin) {
   for (const ShapeAttempt& one : candidate.shapes) {
     if (!one.verdict.is_rewarded()) {
-      const std::string why = one.verdict.correct() ? "proves too little" : "not correct";
-      return why + " on " + one.shape + ": " + std::string(to_string(one.verdict.outcome));
+      return one.verdict.correct() ? "proves too little on " + one.shape + ": passed"
+                                   : incorrect_reason(one);
     }
     if (one.times() == nullptr) return "not timed on " + one.shape;
   }

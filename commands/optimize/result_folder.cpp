@@ -86,6 +86,7 @@ std::string to_json(const OptimizeSettings& s) {
                         {"baseline", s.baseline},
                         {"brain", s.brain},
                         {"contract", s.contract},
+                        {"name", s.name},
                         {"numerics", s.numerics},
                         {"baselines", s.baselines},
                         {"margin", s.margin},
@@ -107,6 +108,7 @@ Result<OptimizeSettings> settings_of(const std::string& text) {
     s.baseline = from.at("baseline");
     s.brain = from.at("brain");
     s.contract = from.at("contract");
+    s.name = from.value("name", "");  // absent in folders of earlier versions
     s.numerics = from.at("numerics");
     if (!enum_of<Numerics>(s.numerics)) {
       return fail(ErrorCode::parse_failed, "unknown numerics " + s.numerics);

@@ -21,6 +21,7 @@ struct OptimizeSettings {
   std::string candidates, baseline;          // folders, absolute; baseline may be empty
   std::string brain;                         // configuration of a brain; empty: a folder is judged
   std::string contract;                      // empty: implied by the candidates' files
+  std::string name;                          // of the export; empty: the default
   std::string numerics = "strict";
   std::vector<std::string> baselines{"auto"};
   double margin = 0.05;  // 0.05: 5 % faster

@@ -147,6 +147,8 @@ nlohmann::json entry_of(const RunListing& run) {
     entry["error"] = run.summary.error().message;
   }
   entry["running"] = run.owner.has_value();
+  entry["state"] = std::string{to_string(run.status.state)};
+  if (!entry.contains("started_at")) entry["started_at"] = run.status.started;
   return entry;
 }
 
@@ -168,6 +170,14 @@ std::string sparkline(const std::vector<double>& values, double low, double high
   return text;
 }
 
+std::string minute_text(const std::string& timestamp) {
+  constexpr size_t minutes = 16;  // the length of 2026-01-31T12:34
+  if (timestamp.size() < minutes) return "-";
+  std::string text = timestamp.substr(0, minutes);
+  text[10] = ' ';
+  return text;
+}
+
 std::string rewards_text(const RunSummary& s) {
   const uint64_t rewarded = s.trained + s.closed + s.stepped;
   if (rewarded > 0 && rewarded <= 128) {
@@ -179,7 +189,7 @@ std::string rewards_text(const RunSummary& s) {
 
 std::string page_text(const RunPage& page) {
   const RunSummary& s = page.summary;
-  std::string text = line("run", page.name + (page.running ? ", running" : ", stopped"));
+  std::string text = line("run", page.name + ", " + std::string{to_string(page.state)});
   text += line("started", fmt::format("{}, {:.0f} s in {}", s.started_at, s.wall_s,
                                       counted(s.incarnations, "start")));
   text += line("trajectories", trajectories_text(s)) + dropped_lines(s);
@@ -208,6 +218,7 @@ std::string summary_json(const RunPaths& paths, const RunSummary& summary, int i
 std::string summary_json(const RunPaths& paths, const RunSummary& summary, const RunEvents& events,
                          int indent) {
   nlohmann::json out = figures_of(paths, summary);
+  out["state"] = std::string{to_string(status_of(paths).state)};
   out["events"] = list_of(events);
   out["events_left_out"] = events.left_out;
   return text_of(out, indent);

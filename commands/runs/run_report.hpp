@@ -15,7 +15,7 @@ namespace warpsmith::commands {
 /// What the page shows.
 struct RunPage {
   std::string name;
-  bool running = false;
+  RunState state = RunState::stopped;
   RunSummary summary;
   std::vector<CurvePoint> curve;  // a character of the sparklines each
   RunEvents events;
@@ -33,11 +33,13 @@ std::string sparkline(const std::vector<double>& values, double low, double high
 
 /// Figures that were not measured are null. `indent` −1 writes one line.
 std::string summary_json(const RunPaths& paths, const RunSummary& summary, int indent);
-/// The same with the keys `events` and `events_left_out`.
+/// The same with the keys `state`, `events` and `events_left_out`.
 std::string summary_json(const RunPaths& paths, const RunSummary& summary, const RunEvents& events,
                          int indent);
-/// `runs list --json`: an array on one line, of each run its figures, `running`, and in place of
-/// figures that cannot be read `error`. A run without trajectories has neither.
+/// "2026-01-31 12:34" of a timestamp; "-" if there is none.
+std::string minute_text(const std::string& timestamp);
+/// `runs list --json`: an array on one line, of each run its figures, `running`, `state`, and in
+/// place of figures that cannot be read `error`. A run without trajectories has neither.
 std::string listing_json(const std::vector<RunListing>& runs);
 
 /// Reads the run's funnel: the number of composed candidates for tasks after each filter, on one

@@ -8,7 +8,9 @@
 #include "commands/command.hpp"
 #include "commands/options.hpp"
 #include "commands/runs/run_report.hpp"
+#include "commands/runs/stage_report.hpp"
 #include "commands/runs/trajectory_text.hpp"
+#include "runtime/message_text.hpp"
 #include "runtime/run/run_listing.hpp"
 #include "runtime/run/trajectory_reader.hpp"
 #include "runtime/text.hpp"
@@ -28,19 +30,29 @@ struct RunsArguments {
   uint64_t transcript = 0;  // id of one trajectory to show in full; 0: list them
 };
 
-const char* state_of(const RunListing& run) {
-  return run.owner ? "running" : "stopped";
+/// How far a run without a database has come: a chain, or a stage that learns from given data.
+std::string progress_of(const RunPaths& paths) {
+  if (is_chain(paths)) {
+    const auto chain = read_chain(paths);
+    return "chain: " + (chain ? summary_text(*chain) : chain.error().message);
+  }
+  const auto stage = read_stage(paths);
+  if (!stage) return stage.error().message;
+  return std::string{to_string(stage->kind)} + ": " +
+         (stage->data ? progress_text(*stage) : "ended before its first trajectory");
 }
 
 std::vector<std::string> cells_of(const RunListing& run) {
-  const std::string name = run.paths.folder.filename().string();
-  if (!run.summary && run.summary.error().code == ErrorCode::not_found) {
-    return {name, state_of(run),
-            is_chain(run.paths) ? "chain: its stages are runs in stages/" : "no trajectories"};
+  std::vector<std::string> cells{run.paths.folder.filename().string(),
+                                 std::string{to_string(run.status.state)},
+                                 minute_text(run.status.started)};
+  if (!run.summary) {
+    const bool unreadable = run.summary.error().code != ErrorCode::not_found;
+    cells.push_back(one_line(unreadable ? "unreadable: " + run.summary.error().message
+                                        : progress_of(run.paths)));
+    return cells;
   }
-  if (!run.summary) return {name, "unreadable: " + run.summary.error().message};
   const RunSummary& s = *run.summary;
-  std::vector<std::string> cells{name, state_of(run)};
   for (const uint64_t count :
        {s.admitted, s.trained, s.closed + s.stepped, s.open, uint64_t{s.last_step}}) {
     cells.push_back(std::to_string(count));
@@ -64,15 +76,28 @@ ExitCode list(const RunsArguments& args) {
     return ExitCode::success;
   }
   std::vector<std::vector<std::string>> rows;
-  rows.push_back({"run", "state", "admit", "train", "judged", "open", "step", "reward", "..last"});
+  rows.push_back({"run", "state", "last start (UTC)", "trajectories", "trained", "judged only",
+                  "running", "steps", "reward first", "last"});
   for (const RunListing& run : *runs) rows.push_back(cells_of(run));
-  std::cout << text_table("llrrrrrrr", rows);
+  std::cout << text_table("lllrrrrrrr", rows);
+  return ExitCode::success;
+}
+
+template <class View>
+ExitCode print_view(const Result<View>& view, bool as_json) {
+  if (!view) return report(view.error());
+  std::cout << (as_json ? view_json(*view) + '\n' : page_text(*view));
   return ExitCode::success;
 }
 
 ExitCode show(const RunsArguments& args) {
   const auto paths = find_run(args.root, args.name);
   if (!paths) return report(paths.error());
+  std::error_code ignored;
+  if (is_chain(*paths)) return print_view(read_chain(*paths), args.json);
+  if (!std::filesystem::exists(paths->database(), ignored)) {
+    return print_view(read_stage(*paths), args.json);
+  }
   const auto summary = read_summary(*paths);
   if (!summary) return report(summary.error());
   const auto events = read_events(*paths, args.events);
@@ -84,7 +109,7 @@ ExitCode show(const RunsArguments& args) {
   auto curve = read_curve(*paths, curve_points);
   if (!curve) return report(curve.error());
   std::cout << page_text({.name = paths->folder.string(),
-                          .running = owner_of(*paths).has_value(),
+                          .state = status_of(*paths).state,
                           .summary = *summary,
                           .curve = std::move(*curve),
                           .events = *events,
@@ -164,12 +189,20 @@ Command runs_command() {
             "Exit codes: 0 done, 2 no such run or folder, 3 unreadable.");
         CLI::App* all = app.add_subcommand(
             "list",
-            "One line per run: state; trajectories admitted, trained, judged but not "
-            "trained, open;\nsteps; mean reward of the first and the last 128");
+            "One line per run or chain, the newest last: its state (running, finished, "
+            "interrupted,\n"
+            "failed, killed); trajectories begun, trained, judged but not trained, still running;\n"
+            "steps; mean reward of the first and the last 128");
         all->add_flag("--json", args->json, "Print the runs' figures as a JSON array on one line");
         CLI::App* one =
-            app.add_subcommand("show", "Figures, sparklines and newest events of one run");
-        one->add_option("RUN", args->name, "Its name, its folder, or \"latest\"")
+            app.add_subcommand("show",
+                               "Figures, sparklines and newest events of one run; stages, table\n"
+                               "and warnings of a chain; steps and losses of a stage that learns\n"
+                               "from given data");
+        one->add_option(
+               "RUN", args->name,
+               "Its name, its folder, or \"latest\": the run or chain that was started or\n"
+               "resumed last, whatever its state")
             ->capture_default_str();
         one->add_flag("--json", args->json,
                       "Print figures and events as a JSON object on one line");

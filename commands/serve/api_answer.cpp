@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "commands/serve/served_text.hpp"
 #include "policy/text/unicode.hpp"
 #include "runtime/json_text.hpp"
 
@@ -81,14 +80,13 @@ std::string call_id(const Part& part, size_t call) {
 }
 
 /// `numbered`: as deltas of a stream, which name the call's index.
-Json calls_json(const Part& part, const std::vector<ParsedCall>& calls, bool numbered) {
+Json calls_json(const Part& part, const std::vector<ApiCall>& calls, bool numbered) {
   Json out = Json::array();
   for (size_t i = 0; i < calls.size(); ++i) {
     Json call = numbered ? Json{{"index", i}} : Json::object();
     call["id"] = call_id(part, i);
     call["type"] = "function";
-    call["function"] = {{"name", calls[i].name},
-                        {"arguments", arguments_json(calls[i], part.rules.tools)}};
+    call["function"] = {{"name", calls[i].name}, {"arguments", calls[i].arguments}};
     out.push_back(std::move(call));
   }
   return out;

@@ -25,7 +25,6 @@ struct Usage {
 
 /// How the parts of an answer are written.
 struct AnswerRules {
-  std::vector<ApiTool> tools;
   bool log_probs = false;
   bool include_usage = false;  // then every chunk of a stream has a `usage`, null but in the last
 };

@@ -8,6 +8,7 @@
 
 #include "runtime/json_depth.hpp"
 #include "runtime/json_text.hpp"
+#include "runtime/received_json.hpp"
 
 namespace warpsmith::commands {
 namespace {
@@ -86,7 +87,7 @@ ApiResult<std::string> read_string(const std::string& param, const Json& value) 
 ApiResult<Json> read_object(std::string_view body) {
   JsonDepth depth;
   try {
-    Json parsed = Json::parse(body, depth.watch());
+    Json parsed = Json::parse(without_lone_surrogates(body), depth.watch());
     if (depth.exceeded()) {
       return tl::unexpected<ApiError>{{.message = "the body: JSON is nested too deeply"}};
     }

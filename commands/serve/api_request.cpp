@@ -8,9 +8,10 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "commands/serve/served_text.hpp"
-#include "runtime/json_depth.hpp"
+#include "policy/text/tool_arguments.hpp"
+#include "policy/text/tool_call_grammar.hpp"
 #include "runtime/json_text.hpp"
+#include "runtime/received_json.hpp"
 
 namespace warpsmith::commands {
 namespace {
@@ -50,15 +51,10 @@ ApiResult<std::string> read_content(const std::string& at, const Json& content) 
   return text;
 }
 
-/// The arguments of a call of the client's history: a JSON object, written as a string.
-ApiResult<Json> read_arguments(const std::string& at, const Json& value) {
-  TRY(const auto text, read_string(at, value));
-  JsonDepth depth;
-  Json parsed = Json::parse(text, depth.watch(), /*allow_exceptions=*/false);
-  if (!parsed.is_object() || depth.exceeded()) {
-    return unexpected_value(at, "a JSON object, written as a string", value);
-  }
-  return parsed;
+/// The arguments of a call of the client's history.
+ApiResult<Json> read_call_arguments(const std::string& at, const Json& value) {
+  if (auto arguments = policy::read_arguments(value)) return std::move(*arguments);
+  return unexpected_value(at, "a JSON object, written as a string", value);
 }
 
 ApiResult<std::string> read_call(const std::string& at, const Json& call, ToolSyntax syntax) {
@@ -66,12 +62,13 @@ ApiResult<std::string> read_call(const std::string& at, const Json& call, ToolSy
     return unexpected_value(at, R"({"id", "type": "function", "function": {…}})", call);
   }
   const Json& function = call["function"];
-  if (!function.contains("name") || !function.contains("arguments")) {
+  if (!function.contains("name")) {
     return unexpected_value(at + ".function", R"({"name", "arguments"})", function);
   }
   TRY(const auto name, read_string(at + ".function.name", function["name"]));
-  TRY(const auto arguments, read_arguments(at + ".function.arguments", function["arguments"]));
-  return call_text(name, arguments, syntax);
+  TRY(const auto arguments,
+      read_call_arguments(at + ".function.arguments", function.value("arguments", Json())));
+  return policy::call_text(name, arguments, syntax);
 }
 
 ApiResult<std::string> read_calls(const std::string& at, const Json& calls, ToolSyntax syntax) {
@@ -138,18 +135,12 @@ ApiResult<ApiTool> read_tool(const std::string& at, const Json& value) {
     return refuse_parameter(at + ".function.name", "expected a string, got none");
   }
   TRY(const auto name, read_string(at + ".function.name", function["name"]));
-  ApiTool tool{.name = name, .schema = json_text(value)};
-  const auto parameters = function.value("parameters", Json::object());
-  if (!parameters.is_object() || !parameters.contains("properties")) return tool;
-  if (!parameters["properties"].is_object()) {
-    return unexpected_value(at + ".function.parameters.properties", "an object",
-                            parameters["properties"]);
+  const Json parameters = function.value("parameters", Json());
+  const Json properties = parameters.is_object() ? parameters.value("properties", Json()) : Json();
+  if (!properties.is_null() && !properties.is_object()) {
+    return unexpected_value(at + ".function.parameters.properties", "an object", properties);
   }
-  for (const auto& [key, property] : parameters["properties"].items()) {
-    if (!property.is_object() || !property.contains("type")) continue;
-    if (property["type"].is_string()) tool.types[key] = property["type"].get<std::string>();
-  }
-  return tool;
+  return ApiTool{name, json_text(value), json_text(parameters)};
 }
 
 ApiResult<std::vector<int32_t>> read_tokens(const std::string& at, const Json& value) {
@@ -396,7 +387,6 @@ const std::map<std::string, Reader>& readers_of(Endpoint endpoint) {
 ApiResult<void> read_all(const Json& body, Target to) {
   const auto& readers = readers_of(to.request.endpoint);
   for (const auto& [name, value] : body.items()) {
-    if (value.is_null()) continue;
     const auto reader = readers.find(name);
     if (reader == readers.end()) {
       return refuse_parameter(name, "unknown or not supported here; leave it out",
@@ -431,7 +421,8 @@ ApiResult<void> check_request(const Json& body, ApiRequest& request) {
 }  // namespace
 
 ApiResult<ApiRequest> parse_request(Endpoint endpoint, std::string_view body, ToolSyntax syntax) {
-  TRY(const auto parsed, read_object(body));
+  TRY(auto parsed, read_object(body));
+  drop_nulls(parsed, {"parameters", "arguments", "metadata"});
   ApiRequest request{.endpoint = endpoint};
   TRY_VOID(read_all(parsed, {request, syntax}));
   TRY_VOID(check_request(parsed, request));

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,8 +21,8 @@ enum class Endpoint : uint8_t { chat, completions };
 /// A tool that the client offers.
 struct ApiTool {
   std::string name;
-  std::string schema;                        // JSON, as the client wrote it
-  std::map<std::string, std::string> types;  // parameter → JSON type, if the schema names one
+  std::string schema;      // JSON, as the client wrote it
+  std::string parameters;  // the JSON schema of its arguments; "null" if it has none
 };
 
 /// A prompt of /v1/completions: text or tokens.
@@ -53,7 +52,7 @@ inline constexpr int32_t max_choices = 16;
 
 /// Parses a body. Parameters that would change the result and are not supported are refused by
 /// name, and so are unknown ones; those without effect on the result (`user`, `metadata`, …) are
-/// ignored. A null counts as absent.
+/// ignored. A null counts as absent, except within schemas and arguments of tools.
 ApiResult<ApiRequest> parse_request(Endpoint endpoint, std::string_view body, ToolSyntax syntax);
 
 }  // namespace warpsmith::commands

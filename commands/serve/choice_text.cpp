@@ -3,13 +3,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "policy/text/tool_arguments.hpp"
 #include "policy/text/tool_call_grammar.hpp"
 #include "policy/text/unicode.hpp"
+#include "runtime/json_text.hpp"
 
 namespace warpsmith::commands {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 /// Bytes at the end of `text` that the rest of a marker may follow.
 size_t begun_marker(std::string_view text, const std::string& marker) {
@@ -34,6 +39,12 @@ size_t begun_character(std::string_view text) {
 std::vector<std::string> call_marker(const ApiRequest& request) {
   return request.tools.empty() ? std::vector<std::string>{}
                                : std::vector<std::string>{"<tool_call>"};
+}
+
+/// The schema of a tool's arguments; null if there is none.
+Json parameters_of(const ApiRequest& request, const std::string& tool) {
+  const auto found = std::ranges::find(request.tools, tool, &ApiTool::name);
+  return found == request.tools.end() ? Json() : Json::parse(found->parameters);
 }
 
 double finite(float log_prob) {
@@ -106,7 +117,12 @@ void ChoiceText::end(std::string reason) {
 void ChoiceText::add_calls() {
   auto turn = policy::parse_turn(whole_, syntax_);
   if (!turn || turn->calls.empty()) return;
-  delta_.calls = std::move(turn->calls);
+  for (size_t i = 0; i < turn->calls.size(); ++i) {
+    const ParsedCall& call = turn->calls[i];
+    const Json parameters = parameters_of(request_, call.name);
+    delta_.calls.push_back(
+        {call.name, json_text(policy::typed_arguments(call, turn->written[i], parameters))});
+  }
   delta_.finish = "tool_calls";
   (void)calls_.flush();
 }

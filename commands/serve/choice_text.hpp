@@ -53,10 +53,16 @@ struct TokenLogProb {
 /// Replaces minus infinity, which JSON cannot express.
 inline constexpr double lowest_log_prob = -9999.0;
 
+/// A tool call of an answer.
+struct ApiCall {
+  std::string name;
+  std::string arguments;  // JSON text of an object
+};
+
 /// What to add to an answer.
 struct ChoiceDelta {
   std::string text;
-  std::vector<ParsedCall> calls;  // come all at once, with the end
+  std::vector<ApiCall> calls;  // come all at once, with the end
   std::vector<TokenLogProb> log_probs;
   std::optional<std::string> finish;  // "stop", "length", "tool_calls": nothing follows
 

@@ -4,17 +4,16 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <httplib.h>
-#include <netdb.h>
+#include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cerrno>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
-#include <filesystem>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -24,6 +23,7 @@
 
 #include "commands/serve/api_error.hpp"
 #include "runtime/clock.hpp"
+#include "runtime/http/http_token.hpp"
 #include "runtime/log.hpp"
 
 namespace warpsmith::commands {
@@ -32,6 +32,7 @@ namespace {
 constexpr int backlog = 1024;  // connections that the kernel accepts before this program does
 constexpr size_t requests_per_connection = 100'000;
 constexpr std::chrono::seconds start_timeout{10};
+constexpr std::chrono::seconds drain_time{1};
 
 // --- the threads that answer connections
 
@@ -98,42 +99,11 @@ class BoundedQueue : public httplib::TaskQueue {
   std::vector<std::jthread> threads_;
 };
 
-// --- whether the client of a request is still connected, before anything is written to it
+// --- connections, which the library would read one request at a time, dropping what came with it
 
-/// One end of a connection, with the address as the library writes it.
-struct SocketAddress {
-  std::string address;
-  int port = -1;
-
-  bool operator==(const SocketAddress&) const = default;
-};
-
-using AddressCall = int(int, sockaddr*, socklen_t*);
-
-/// An empty address if `socket` is not a connection.
-SocketAddress address_of(int socket, AddressCall* call) {
-  sockaddr_storage storage{};
-  auto* const name = reinterpret_cast<sockaddr*>(&storage);
-  socklen_t size = sizeof storage;
-  std::array<char, NI_MAXHOST> address{};
-  std::array<char, NI_MAXSERV> port{};
-  if (call(socket, name, &size) != 0) return {};
-  if (::getnameinfo(name, size, address.data(), address.size(), port.data(), port.size(),
-                    NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
-    return {};
-  }
-  return {address.data(), std::atoi(port.data())};
-}
-
-/// -1 if there is none: a client that resets its connection leaves a socket without a peer.
-int socket_between(const SocketAddress& here, const SocketAddress& there) {
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-    const int socket = std::stoi(entry.path().filename().string());
-    if (address_of(socket, ::getpeername) == there && address_of(socket, ::getsockname) == here) {
-      return socket;
-    }
-  }
-  return -1;
+bool is_ready(int socket, short events, std::chrono::milliseconds span) {
+  pollfd state{.fd = socket, .events = events, .revents = 0};
+  return ::poll(&state, 1, static_cast<int>(span.count())) > 0;
 }
 
 bool is_open(int socket) {
@@ -142,29 +112,157 @@ bool is_open(int socket) {
   return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
-/// Asks the connection of a request that is being answered. The library does not expose the
-/// socket, so the first call searches those of the process.
-std::function<bool()> connection_of(const httplib::Request& request) {
-  return [here = SocketAddress{request.local_addr, request.local_port},
-          there = SocketAddress{request.remote_addr, request.remote_port}, socket = -1]() mutable {
-    if (socket < 0) socket = socket_between(here, there);
-    return socket >= 0 && is_open(socket);
-  };
+/// One connection for the library. Bytes after a request stay in its buffer for the next one.
+class Connection : public httplib::Stream {
+ public:
+  Connection(int socket, const HttpOptions& options) : socket_(socket), options_(options) {}
+
+  bool is_readable() const override {
+    return begin_ < end_ || is_ready(socket_, POLLIN, options_.read_timeout);
+  }
+  bool is_writable() const override {
+    return is_ready(socket_, POLLOUT, options_.write_timeout) && is_open(socket_);
+  }
+  ssize_t read(char* to, size_t size) override {
+    if (begin_ == end_ && !fill()) return -1;
+    const size_t count = std::min(size, end_ - begin_);
+    std::copy_n(buffer_.data() + begin_, count, to);
+    begin_ += count;
+    return static_cast<ssize_t>(count);
+  }
+  ssize_t write(const char* from, size_t size) override {
+    return is_writable() ? ::send(socket_, from, size, MSG_NOSIGNAL) : -1;
+  }
+  // Addresses are not asked for.
+  void get_remote_ip_and_port(std::string& /*ip*/, int& /*port*/) const override {}
+  void get_local_ip_and_port(std::string& /*ip*/, int& /*port*/) const override {}
+  socket_t socket() const override { return socket_; }
+
+  /// Waits up to `span` for a byte of the next request.
+  bool has_more(std::chrono::milliseconds span) const {
+    return begin_ < end_ || is_ready(socket_, POLLIN, span);
+  }
+  /// Whether the connection ends after this answer: so until the request says otherwise.
+  bool ends() const { return ends_; }
+  void set_ends(bool ends) { ends_ = ends; }
+
+  /// Ends the connection. Bytes that were not read would reset it, and the client would lose its
+  /// answer, so they are read first, for a moment.
+  void close() {
+    ::shutdown(socket_, SHUT_WR);
+    const Deadline deadline = Deadline::after(drain_time);
+    while (has_unread_ && !deadline.passed() && is_ready(socket_, POLLIN, deadline.left())) {
+      if (::recv(socket_, buffer_.data(), buffer_.size(), 0) <= 0) break;
+    }
+    ::shutdown(socket_, SHUT_RDWR);
+    ::close(socket_);
+  }
+  void set_has_unread() { has_unread_ = true; }
+
+ private:
+  bool fill() {
+    if (!is_ready(socket_, POLLIN, options_.read_timeout)) return false;
+    const ssize_t got = ::recv(socket_, buffer_.data(), buffer_.size(), 0);
+    begin_ = 0;
+    end_ = static_cast<size_t>(std::max<ssize_t>(got, 0));
+    return got > 0;
+  }
+
+  const int socket_;
+  const HttpOptions& options_;
+  std::array<char, 16'384> buffer_{};
+  size_t begin_ = 0, end_ = 0;
+  bool ends_ = true;
+  bool has_unread_ = false;  // a body was refused
+};
+
+thread_local Connection* connection = nullptr;  // of the request that this thread answers
+
+std::string all_values(const httplib::Request& request, const char* name) {
+  std::string values;
+  for (size_t i = 0; i < request.get_header_value_count(name); ++i) {
+    values += request.get_header_value(name, i) + ",";
+  }
+  return values;
 }
+
+void replace_header(httplib::Request& request, const char* name, const std::string& value) {
+  request.headers.erase(name);
+  if (!value.empty()) request.headers.emplace(name, value);
+}
+
+/// Writes tokens as the library compares them, and decides whether the connection stays.
+void prepare(httplib::Request& request) {
+  const std::string options = all_values(request, "Connection");
+  const bool may_stay = request.version != "HTTP/1.0" || has_http_token(options, "keep-alive");
+  const bool stays = may_stay && !has_http_token(options, "close");
+  connection->set_ends(!stays);
+  replace_header(request, "Connection", stays ? "" : "close");
+  for (const char* name : {"Transfer-Encoding", "Expect", "Content-Encoding"}) {
+    replace_header(request, name, http_token(request.get_header_value(name)));
+  }
+  const std::string coding = request.get_header_value("Content-Encoding");
+  if (coding == "identity") replace_header(request, "Content-Encoding", "");
+  if (coding == "x-gzip") replace_header(request, "Content-Encoding", "gzip");
+  const bool has_body = request.has_header("Content-Length") ||
+                        !request.get_header_value("Transfer-Encoding").empty();
+  if (!has_body) request.headers.emplace("Content-Length", "0");
+}
+
+/// The library's server over connections of this file, on which requests may follow each other
+/// without waiting for answers.
+class ConnectionServer : public httplib::Server {
+ public:
+  explicit ConnectionServer(const HttpOptions& options) : options_(options) {}
+
+ private:
+  bool process_and_close_socket(socket_t socket) override {
+    Connection own(socket, options_);
+    connection = &own;
+    const bool answered = answer_requests(own);
+    connection = nullptr;
+    own.close();
+    return answered;
+  }
+
+  bool answer_requests(Connection& from) {
+    for (size_t left = requests_per_connection; left > 0; --left) {
+      if (!awaits_request(from)) break;
+      from.set_ends(true);
+      bool ignored = false;  // what the library finds in headers before they are prepared
+      if (!process_request(from, left == 1, ignored, prepare)) return false;
+      if (from.ends()) break;
+    }
+    return true;
+  }
+
+  bool awaits_request(const Connection& from) const {
+    constexpr std::chrono::milliseconds step{50};
+    const Deadline idle = Deadline::after(options_.idle_timeout);
+    while (svr_sock_ != INVALID_SOCKET && !idle.passed()) {
+      if (from.has_more(step)) return true;
+    }
+    return false;
+  }
+
+  const HttpOptions options_;
+};
 
 // --- requests and responses
 
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
 ServedRequest request_of(const httplib::Request& from, std::string body) {
   ServedRequest request{.method = from.method, .path = from.path, .body = std::move(body)};
-  for (const auto& [name, value] : from.headers) request.headers.emplace(lower(name), value);
-  request.is_open = connection_of(from);
+  for (const auto& [name, value] : from.headers) request.headers.emplace(http_token(name), value);
+  request.is_open = [socket = connection->socket()] { return is_open(socket); };
   return request;
+}
+
+/// Ends the connection after this answer.
+void end_after(const httplib::Request& from, httplib::Response& to) {
+  connection->set_ends(true);
+  if (from.get_header_value("Connection") == "close") return;  // the library says so
+  to.headers.erase("Connection");
+  to.set_header("Connection", "close");
 }
 
 bool write_stream(const HttpResponse& response, httplib::DataSink& sink) {
@@ -176,80 +274,117 @@ bool write_stream(const HttpResponse& response, httplib::DataSink& sink) {
   return true;
 }
 
-void fill(httplib::Response& to, HttpResponse response) {
+/// A client of HTTP/1.0 reads a stream up to the end of the connection; it knows no chunks.
+void fill(const httplib::Request& from, httplib::Response& to, HttpResponse response) {
   to.status = response.status;
   for (const auto& [name, value] : response.headers) to.set_header(name, value);
   if (!response.stream) return to.set_content(response.body, response.content_type);
   const std::string content_type = response.content_type;
-  to.set_chunked_content_provider(
-      content_type, [response = std::move(response)](size_t /*offset*/, httplib::DataSink& sink) {
-        return write_stream(response, sink);
-      });
+  const auto write = [response = std::move(response)](size_t /*offset*/, httplib::DataSink& sink) {
+    return write_stream(response, sink);
+  };
+  if (from.version != "HTTP/1.0") return to.set_chunked_content_provider(content_type, write);
+  end_after(from, to);
+  to.set_content_provider(content_type, write);
 }
 
-void refuse(httplib::Response& to, const ApiError& error) {
+void refuse(const httplib::Request& from, httplib::Response& to, const ApiError& error) {
   HttpResponse response{.status = error.status, .body = error_body(error)};
   if (error.retry_after_s > 0) {
     response.headers["Retry-After"] = std::to_string(error.retry_after_s);
   }
-  fill(to, std::move(response));
+  fill(from, to, std::move(response));
+}
+
+/// A refusal of a body that is not read to its end.
+void refuse_body(const httplib::Request& from, httplib::Response& to, int status,
+                 const std::string& message) {
+  connection->set_has_unread();
+  end_after(from, to);
+  refuse(from, to, {.status = status, .message = message});
+}
+
+bool is_readable_coding(const std::string& coding) {
+  return coding.empty() || coding == "gzip" || coding == "deflate";
 }
 
 void answer_post(const httplib::Request& from, httplib::Response& to,
                  const httplib::ContentReader& reader, const HttpOptions& options,
                  const HttpHandler& handler) {
+  const std::string coding = from.get_header_value("Content-Encoding");
   if (from.is_multipart_form_data()) {
-    to.set_header("Connection", "close");  // the body is not read
-    return refuse(to, {.status = 415, .message = "expected Content-Type: application/json"});
+    return refuse_body(from, to, 415, "expected Content-Type: application/json");
+  }
+  if (!is_readable_coding(coding)) {
+    return refuse_body(from, to, 415,
+                       "Content-Encoding: expected gzip, deflate or none, got \"" + coding +
+                           "\"; send the body as it is");
   }
   std::string body;
   const size_t limit = options.body_bytes;
+  bool too_long = false;
   const Deadline deadline = Deadline::after(options.body_timeout);
   Deadline silence = Deadline::after(options.read_timeout);
   const bool whole = reader([&](const char* data, size_t size) {
-    if (body.size() + size > limit || deadline.passed()) return false;
+    too_long = body.size() + size > limit;
+    if (too_long || deadline.passed()) return false;
     silence = Deadline::after(options.read_timeout);
     body.append(data, size);
     return true;
   });
-  if (whole) return fill(to, handler(request_of(from, std::move(body))));
-  to.set_header("Connection", "close");
-  if (deadline.passed() || silence.passed()) {
-    return refuse(
-        to, {.status = 408,
-             .message = fmt::format("the body: expected whole within {} s, without a pause of {} s",
-                                    options.body_timeout.count(), options.read_timeout.count())});
+  if (whole) return fill(from, to, handler(request_of(from, std::move(body))));
+  if (!too_long && (deadline.passed() || silence.passed())) {
+    return refuse_body(from, to, 408,
+                       fmt::format("the body: expected whole within {} s, without a pause of {} s",
+                                   options.body_timeout.count(), options.read_timeout.count()));
   }
-  refuse(to, {.status = to.status == 400 && body.empty() ? 400 : 413,
-              .message = fmt::format("the body: expected at most {} bytes", limit)});
+  if (too_long || to.status == 413) {
+    return refuse_body(from, to, 413, fmt::format("the body: expected at most {} bytes", limit));
+  }
+  refuse_body(from, to, 400,
+              coding.empty() ? "the body: it is cut, or not in chunks as announced"
+                             : "the body: expected " + coding + ", as Content-Encoding says");
+}
+
+/// What is wrong with a request that the library refuses by itself.
+std::string fault_of(const httplib::Request& from, int status) {
+  std::string fault = fmt::format("HTTP: {}", status);
+  if (status != 400) return fault;
+  return fmt::format(
+      R"({}: expected METHOD PATH HTTP/1.1 (or HTTP/1.0), the method in capitals, got "{} {} {}")",
+      fault, from.method, from.target, from.version);
 }
 
 /// What the library refuses by itself: unknown methods, bad requests, bodies that are too long.
-void answer_error(httplib::Response& to) {
+void answer_error(const httplib::Request& from, httplib::Response& to) {
   if (!to.body.empty()) return;
+  if (connection->ends()) end_after(from, to);
   const int status = to.status;
-  refuse(to, {.status = status, .message = fmt::format("HTTP: {}", status)});
+  refuse(from, to, {.status = status, .message = fault_of(from, status)});
 }
 
 void configure(httplib::Server& server, const HttpOptions& options, int& listening) {
   server.new_task_queue = [threads = options.threads, waiting = options.waiting] {
     return new BoundedQueue(threads, waiting);  // the library owns it
   };
-  server.set_pre_routing_handler([](const httplib::Request& /*from*/, httplib::Response& to) {
+  server.set_pre_routing_handler([](const httplib::Request& from, httplib::Response& to) {
+    if (from.version == "HTTP/1.0" && !connection->ends()) {
+      to.set_header("Connection", "keep-alive");
+    }
     if (!is_refusing) return httplib::Server::HandlerResponse::Unhandled;
-    to.set_header("Connection", "close");  // a body is not read
-    refuse(to, {.status = 429,
-                .message = "too many connections wait for a thread; try again later",
-                .code = "rate_limit_exceeded",
-                .type = "rate_limit_error",
-                .retry_after_s = 1});
+    if (from.get_header_value("Content-Length") != "0") connection->set_has_unread();
+    end_after(from, to);
+    refuse(from, to,
+           {.status = 429,
+            .message = "too many connections wait for a thread; try again later",
+            .code = "rate_limit_exceeded",
+            .type = "rate_limit_error",
+            .retry_after_s = 1});
     return httplib::Server::HandlerResponse::Handled;
   });
   server.set_tcp_nodelay(true);
-  server.set_keep_alive_max_count(requests_per_connection);
+  server.set_keep_alive_max_count(requests_per_connection);  // as headers say it
   server.set_keep_alive_timeout(options.idle_timeout.count());
-  server.set_read_timeout(options.read_timeout);
-  server.set_write_timeout(options.write_timeout);
   server.set_payload_max_length(options.body_bytes);
   // Not the library's own options: with them a second server would share the port.
   server.set_socket_options([&listening](int socket) {
@@ -261,14 +396,13 @@ void configure(httplib::Server& server, const HttpOptions& options, int& listeni
 
 void add_routes(httplib::Server& server, const HttpOptions& options, const HttpHandler& handler) {
   server.Get(".*", [handler](const httplib::Request& from, httplib::Response& to) {
-    fill(to, handler(request_of(from, {})));
+    fill(from, to, handler(request_of(from, {})));
   });
   server.Post(".*", [handler, options](const httplib::Request& from, httplib::Response& to,
                                        const httplib::ContentReader& reader) {
     answer_post(from, to, reader, options, handler);
   });
-  server.set_error_handler(
-      [](const httplib::Request& /*from*/, httplib::Response& to) { answer_error(to); });
+  server.set_error_handler(answer_error);
   server.set_exception_handler([](const httplib::Request& from, httplib::Response& to,
                                   const std::exception_ptr& thrown) {
     try {
@@ -278,8 +412,9 @@ void add_routes(httplib::Server& server, const HttpOptions& options, const HttpH
     } catch (...) {
       log::error("serve: " + from.path + ": unknown exception");
     }
+    end_after(from, to);
     refuse(
-        to,
+        from, to,
         {.status = 500, .message = "internal error; see the server's log", .type = "server_error"});
   });
 }
@@ -287,14 +422,16 @@ void add_routes(httplib::Server& server, const HttpOptions& options, const HttpH
 }  // namespace
 
 struct HttpServer::State {
-  httplib::Server server;
+  explicit State(const HttpOptions& options) : server(options) {}
+
+  ConnectionServer server;
   int listening = -1;  // the library's socket, known from its options
   int port = 0;
   std::thread thread;
 };
 
 Result<HttpServer> HttpServer::listen(const HttpOptions& options, const HttpHandler& handler) {
-  auto state = std::make_unique<State>();
+  auto state = std::make_unique<State>(options);
   configure(state->server, options, state->listening);
   add_routes(state->server, options, handler);
   state->port = options.port == 0 ? state->server.bind_to_any_port(options.host)

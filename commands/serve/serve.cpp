@@ -135,9 +135,10 @@ void add_model_options(CLI::App& app, ServeArguments& args) {
       ->capture_default_str()
       ->check(CLI::IsMember({"auto", "chatml", "llama3"}));
   app.add_option("--tool-syntax", args.model.tool_syntax,
-                 "How the model writes tool calls: hermes (JSON) or xml")
+                 "How the model writes tool calls: hermes (JSON), xml, or auto: as the model "
+                 "folder's chat template does, hermes if that writes none")
       ->capture_default_str()
-      ->check(CLI::IsMember({"hermes", "xml"}));
+      ->check(CLI::IsMember({"auto", "hermes", "xml"}));
   app.add_option("--context", args.model.context,
                  "Tokens of a prompt and its answer (default: the model's positions, at most "
                  "32768)")

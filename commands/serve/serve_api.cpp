@@ -10,6 +10,8 @@
 #include <thread>
 #include <utility>
 
+#include "runtime/http/http_token.hpp"
+
 namespace warpsmith::commands {
 namespace {
 
@@ -163,6 +165,14 @@ bool equal_secrets(const std::string& a, const std::string& b) {
   return differ == 0;
 }
 
+/// The token of "Authorization: Bearer TOKEN"; the scheme is a token of HTTP, the rest is not.
+std::string bearer_token(const ServedRequest& request) {
+  const std::string given = header(request, "authorization");
+  const size_t space = given.find(' ');
+  if (space == std::string::npos || http_token(given.substr(0, space)) != "bearer") return {};
+  return given.substr(std::min(given.find_first_not_of(' ', space), given.size()));
+}
+
 ApiError no_such_model(const std::string& asked, const std::string& served) {
   return {.status = 404,
           .message = "model: this server has \"" + served + "\", got \"" + asked + "\"",
@@ -172,7 +182,7 @@ ApiError no_such_model(const std::string& asked, const std::string& served) {
 
 /// A web page can make a browser post plain text to this machine, but not JSON.
 ApiResult<void> check_content_type(const ServedRequest& request) {
-  if (header(request, "content-type").starts_with("application/json")) return {};
+  if (media_type(header(request, "content-type")) == "application/json") return {};
   return tl::unexpected<ApiError>{
       {.status = 415, .message = "expected Content-Type: application/json"}};
 }
@@ -215,8 +225,7 @@ HttpResponse ServeApi::route(const ServedRequest& request) {
   const std::string& path = request.path;
   const bool get = request.method == "GET" || request.method == "HEAD";
   if (get && path == "/health") return health();
-  if (!options_.token.empty() &&
-      !equal_secrets(header(request, "authorization"), "Bearer " + options_.token)) {
+  if (!options_.token.empty() && !equal_secrets(bearer_token(request), options_.token)) {
     return response_of({.status = 401,
                         .message = "expected the server's token as Authorization: Bearer TOKEN",
                         .code = "invalid_api_key",
@@ -260,11 +269,11 @@ ApiResult<HttpResponse> ServeApi::answer(Endpoint endpoint, const ServedRequest&
     return tl::unexpected(no_such_model(parsed.model, text_.name));
   }
   const bool streams = parsed.stream;
-  AnswerRules rules{parsed.tools, parsed.log_probs, parsed.include_usage};
+  const AnswerRules rules{parsed.log_probs, parsed.include_usage};
   TRY(auto generation, Generation::start(std::move(parsed), text_, loop_));
-  auto job = std::make_shared<AnswerJob>(
-      AnswerJob{new_head(endpoint), std::move(rules), std::move(generation), &metrics_,
-                SteadyClock::now(), Deadline::after(options_.request_budget)});
+  auto job = std::make_shared<AnswerJob>(AnswerJob{new_head(endpoint), rules, std::move(generation),
+                                                   &metrics_, SteadyClock::now(),
+                                                   Deadline::after(options_.request_budget)});
   if (!streams) {
     TRY(auto body, whole_answer(*job, request.is_open));
     return HttpResponse{.body = std::move(body)};

@@ -49,6 +49,14 @@ policy::EngineConfig engine_config(const ServedModelOptions& options,
   return config;
 }
 
+Result<ToolSyntax> syntax_of(const ServedModelOptions& options) {
+  if (options.tool_syntax == "xml") return ToolSyntax::xml;
+  if (options.tool_syntax == "hermes") return ToolSyntax::hermes;
+  auto syntax = tool_syntax_of(options.folder);
+  if (!syntax) return fail("--tool-syntax auto", std::move(syntax.error()));
+  return syntax;
+}
+
 /// The tokenizer, the chat frame and the stop tokens.
 Result<ServedText> load_text(const ServedModelOptions& options, policy::ModelConfig& model) {
   TRY(auto tokenizer, policy::read_tokenizer(options.folder));
@@ -58,7 +66,8 @@ Result<ServedText> load_text(const ServedModelOptions& options, policy::ModelCon
   end_turns_by(*frame, tokenizer, model);
   ServedText text{.name = name_of(options), .frame = std::move(*frame)};
   text.stop_tokens.assign(model.eos_tokens.begin(), model.eos_tokens.end());
-  text.syntax = options.tool_syntax == "xml" ? ToolSyntax::xml : ToolSyntax::hermes;
+  TRY(const auto syntax, syntax_of(options));
+  text.syntax = syntax;
   text.vocab = static_cast<int32_t>(model.vocab);
   text.tokenizer = std::make_shared<const policy::Tokenizer>(std::move(tokenizer));
   return text;

@@ -18,7 +18,7 @@ struct ServedModelOptions {
   std::string name;                        // empty: the folder's
   std::optional<int> gpu;                  // none: on the CPU
   std::string chat_template = "auto";      // as agent.chat_template
-  std::string tool_syntax = "hermes";      // or "xml"
+  std::string tool_syntax = "auto";        // the chat template's own; or "hermes", "xml"
   int64_t context = 0;                     // tokens of a sequence; 0: the model's positions
   std::string context_from = "--context";  // the option or key that sets it
   int64_t cache_tokens = 0;                // keys and values in all; 0: default_cache_tokens

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a served model reads and writes: the tokens of a request, and tool calls between OpenAI's
-// form (arguments are JSON) and the model's syntax (arguments are text). Pure.
+// How a served model reads a request: its tokens, its tools, and the calls of its history in the
+// model's syntax. Pure.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -11,7 +10,6 @@
 
 #include "commands/serve/api_request.hpp"
 #include "policy/text/tokenizer.hpp"
-#include "runtime/json_text.hpp"
 #include "runtime/model_turn.hpp"
 
 namespace warpsmith::commands {
@@ -30,14 +28,6 @@ struct ServedText {
 /// vocabulary, and prompts that leave no room for an answer (code context_length_exceeded).
 ApiResult<std::vector<std::vector<int32_t>>> prompt_tokens(const ApiRequest& request,
                                                            const ServedText& text);
-
-/// A call as the model's syntax writes it. `arguments` is a JSON object.
-std::string call_text(const std::string& name, const nlohmann::ordered_json& arguments,
-                      ToolSyntax syntax);
-
-/// The arguments of a call as the text of a JSON object. A value is a string if the tool's schema
-/// says so or if its text is not JSON; otherwise it is the JSON value of its text.
-std::string arguments_json(const ParsedCall& call, std::span<const ApiTool> tools);
 
 /// The system message with the tools' schemas after it.
 std::string with_tools(const std::string& system, std::span<const ApiTool> tools,

@@ -19,7 +19,7 @@
 namespace warpsmith::commands {
 namespace {
 
-constexpr std::array parts{"crawl", "import", "ingest", "synth", "worker"};
+constexpr std::array parts{"compose", "crawl", "import", "ingest", "synth", "worker"};
 
 /// How many arguments come before the part: `--cache DIR` may.
 size_t before_part(const std::vector<std::string>& given) {
@@ -28,7 +28,7 @@ size_t before_part(const std::vector<std::string>& given) {
   return given.front() == "--cache" ? std::min(given.size(), size_t{2}) : 0;
 }
 
-/// The worker's arguments: `synth` is what it does unless a part is named.
+/// The worker's arguments: `compose` is what it does unless a part is named.
 std::vector<std::string> worker_arguments(const std::vector<std::string>& given) {
   std::vector<std::string> all{python_interpreter(), "-B",
                                source_folder() / "synthesis/worker/main.py"};
@@ -36,7 +36,7 @@ std::vector<std::string> worker_arguments(const std::vector<std::string>& given)
   all.insert(all.end(), given.begin(), part);
   const bool named = part != given.end() && (std::ranges::find(parts, *part) != parts.end() ||
                                              *part == "--help" || *part == "-h");
-  if (!named) all.emplace_back(part == given.end() ? "--help" : "synth");
+  if (!named) all.emplace_back(part == given.end() ? "--help" : "compose");
   all.insert(all.end(), part, given.end());
   return all;
 }

@@ -96,11 +96,12 @@ class Chain {
     TRY(auto stored, finished_record(stage, place));
     const std::string title = fmt::format("stage {}/{} {}", index + 1, count, stage.name);
     std::cerr << title << (stored ? ": done before" : "") << '\n';
+    const bool is_last = index + 1 == count;
     if (stored) {
-      take(std::move(*stored));
+      take(std::move(*stored), is_last);
       return true;
     }
-    return run(stage, place);
+    return run(stage, place, is_last);
   }
 
   ExitCode code() const { return code_; }
@@ -114,7 +115,7 @@ class Chain {
   }
 
  private:
-  Result<bool> run(const ChainStage& stage, const StagePaths& place) {
+  Result<bool> run(const ChainStage& stage, const StagePaths& place, bool is_last) {
     RunConfig config = config_with(stage, artifacts_);
     std::cerr << "from " << start_text(config) << '\n';
     config.run.folder = place.root;
@@ -130,7 +131,7 @@ class Chain {
     release_memory(config);
     TRY(auto record, record_of(stage, end));
     TRY_VOID(write_file_durably(place.record(), to_json(record)));
-    take(std::move(record));
+    take(std::move(record), is_last);
     if (end.stopped) {
       std::cerr << "stopped after stage " << stage.name
                 << "; resume with: ./warpsmith train --resume " << folder_.string() << '\n';
@@ -138,7 +139,9 @@ class Chain {
     return !end.stopped;
   }
 
-  void take(StageRecord record) {
+  void take(StageRecord record, bool is_last) {
+    const std::string warning = is_last ? "" : warning_of(record);
+    if (!warning.empty()) std::cerr << "WARNING: " << warning << '\n';
     artifacts_ = with_stage(std::move(artifacts_), record);
     records_.push_back(std::move(record));
   }
@@ -234,7 +237,7 @@ ExitCode run_chain(const RunConfig& config, const RunPlace& place, const Output&
   const auto stages = stages_of(config, place, overrides);
   if (!stages) return report(stages.error());
   if (auto good = check_unfinished(*stages, place.resume); !good) return report(good.error());
-  const auto folder = open_chain(config, place, *stages);
+  auto folder = open_chain(config, place, *stages);
   if (!folder) return report(folder.error());
   std::function<Result<void>()> keep;
   if (!place.resume.empty()) keep = [&] { return write_configs(*folder, config, *stages); };
@@ -242,9 +245,12 @@ ExitCode run_chain(const RunConfig& config, const RunPlace& place, const Output&
   for (size_t i = 0; i < stages->size(); ++i) {
     const auto complete = chain.advance((*stages)[i], i, stages->size());
     if (!complete) return report(complete.error());
-    if (!*complete) return chain.code();
+    if (*complete) continue;
+    if (chain.code() == ExitCode::success) folder->end_as(RunState::interrupted);
+    return chain.code();
   }
   if (auto finished = chain.finish(); !finished) return report(finished.error());
+  folder->end_as(RunState::finished);
   return ExitCode::success;
 }
 

@@ -109,9 +109,41 @@ class Checkpointed {
   int64_t saved_ = 0;  // step of the newest checkpoint
 };
 
-void show(const DataStage& stage, const std::string& figures, SteadyClock::duration elapsed) {
+/// The pace of the steps of this process.
+class Pace {
+ public:
+  explicit Pace(int64_t first) : first_(first) {}
+
+  SteadyClock::duration elapsed() const { return SteadyClock::now() - begin_; }
+  /// Requires that a step was taken.
+  SteadyClock::duration per_step(const DataStage& stage) const {
+    return elapsed() / (stage.step_number() - first_);
+  }
+  /// ", about 40 s left"; empty at the end.
+  std::string left_text(const DataStage& stage) const {
+    if (stage.done()) return "";
+    const auto left = per_step(stage) * (stage.steps() - stage.step_number());
+    return ", about " + duration_text(left) + " left";
+  }
+  /// Writes progress.json, for `runs show`: at the first step, and then every few seconds.
+  Result<void> write_if_due(const DataStage& stage, const RunPaths& paths) {
+    constexpr std::chrono::seconds interval{5};
+    if (elapsed() < due_) return {};
+    due_ = elapsed() + interval;
+    const std::chrono::duration<double> seconds = per_step(stage);
+    const nlohmann::json text{{"steps", stage.steps()}, {"seconds_per_step", seconds.count()}};
+    return write_file_durably(paths.folder / "progress.json", text.dump() + '\n');
+  }
+
+ private:
+  int64_t first_;
+  SteadyClock::time_point begin_ = SteadyClock::now();
+  SteadyClock::duration due_{};  // of the next write
+};
+
+void show(const DataStage& stage, const std::string& figures, const Pace& pace) {
   std::cerr << "step " << stage.step_number() << '/' << stage.steps() << ' ' << figures << " after "
-            << duration_text(elapsed) << '\n';
+            << duration_text(pace.elapsed()) << pace.left_text(stage) << '\n';
 }
 
 /// The learner's device. On a GPU each step holds a share of it, so that kernels are timed between
@@ -204,17 +236,17 @@ Result<void> run_data_stage(DataStage& stage, const DataRun& run, const RunFolde
   TRY(auto lines, StepLines::open(paths.folder / "steps.jsonl", stage.step_number()));
   TRY(auto device, LearnerDevice::open(run));
   SkipLimit skips{run.config.learner.max_skipped};
-  const auto begin = SteadyClock::now();
+  Pace pace{stage.step_number()};
   while (!stage.done()) {
     const DataStep step = device.step(stage);
-    const auto elapsed = SteadyClock::now() - begin;
     const bool is_shown = stage.step_number() % 20 == 1 || stage.done();
-    if (!run.output.quiet && is_shown) show(stage, step.text, elapsed);
+    if (!run.output.quiet && is_shown) show(stage, step.text, pace);
     TRY_VOID(lines.add(stage.step_number(), step));
+    TRY_VOID(pace.write_if_due(stage, paths));
     TRY_VOID(skips.note(stage.step_number(), step));
     TRY_VOID(checkpointed.save_if_due());
     const bool stopped = run.signals.wait(std::chrono::milliseconds{0});
-    if (stopped || elapsed > run.config.run.time_limit) break;
+    if (stopped || pace.elapsed() > run.config.run.time_limit) break;
   }
   return checkpointed.save();
 }
@@ -262,6 +294,8 @@ Result<RunFolder> open_selected(SelectedRun selected, const DataRun& run, const 
   const fs::path file = folder.paths().folder / "selection.json";
   TRY_VOID(write_file_durably(file, to_json(selected.selection)));
   if (!run.output.quiet) print_selection(selected.selection);
+  const std::string warning = thin_text(selected.selection);
+  if (!warning.empty()) std::cerr << "WARNING: " << warning << '\n';
   return folder;
 }
 

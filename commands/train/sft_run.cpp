@@ -88,7 +88,7 @@ void print_result(const policy::SftStage& stage, const fs::path& model, const Ou
 
 /// Fine-tunes, and saves the model into the run folder's model/ and, at the end, into
 /// `sft.export_to`, in the type of the weights in model.folder; checkpoints have float32.
-StageEnd run_supervised(policy::SftStage stage, const DataRun& run, const RunFolder& folder) {
+StageEnd run_supervised(policy::SftStage stage, const DataRun& run, RunFolder& folder) {
   SupervisedTraining supervised{std::move(stage), run.config.model.folder};
   const RunPaths& paths = folder.paths();
   const fs::path model = paths.folder / "model";
@@ -101,6 +101,7 @@ StageEnd run_supervised(policy::SftStage stage, const DataRun& run, const RunFol
   StageEnd end{ExitCode::success, supervised.done(), run.signals.arrived(), paths.folder};
   end.figures["steps"] = static_cast<double>(supervised.step_number());
   if (held_out) end.figures["held_out_loss"] = *held_out;
+  folder.end_as(state_after(end));
   return end;
 }
 
@@ -149,7 +150,7 @@ Result<policy::Transformer> start_model(const RunConfig& config) {
 
 Result<policy::SftStage> make_stage(const RunConfig& config, const fs::path& data) {
   TRY_VOID(policy::check_placement(config.learner));
-  TRY(const auto demonstrations, policy::read_demonstrations(data));
+  TRY(const auto demonstrations, policy::read_demonstrations(data, config.agent.syntax));
   TRY(const auto tokenizer, policy::read_tokenizer(config.model.folder));
   TRY(auto model, start_model(config));
   TRY(const auto frame, chat_frame(config.agent, tokenizer, config.model.folder));
@@ -171,7 +172,8 @@ bool stopped_script(const Error& error, const SignalWait& signals) {
   return error.code == ErrorCode::process_failed && signals.wait(signal_delay);
 }
 
-StageEnd finish_early(const DataRun& run, const RunFolder& folder) {
+StageEnd finish_early(const DataRun& run, RunFolder& folder) {
+  folder.end_as(RunState::interrupted);
   if (auto kept = keep_config(run, folder); !kept) return failed_stage(kept.error());
   const RunPaths& paths = folder.paths();
   print_stopped(run, paths, "before the first step");
@@ -184,14 +186,14 @@ StageEnd finish_early(const DataRun& run, const RunFolder& folder) {
 StageEnd run_with_data(const DataRun& run) {
   auto stage = make_stage(run.config, run.config.sft.data);
   if (!stage) return failed_stage(stage.error());
-  const auto folder = open_data_folder(run.config, run.place, "sft");
+  auto folder = open_data_folder(run.config, run.place, "sft");
   if (!folder) return failed_stage(folder.error());
   return run_supervised(std::move(*stage), run, *folder);
 }
 
 /// The script writes into the run's folder.
 StageEnd run_with_script(const DataRun& run) {
-  const auto folder = open_data_folder(run.config, run.place, "sft");
+  auto folder = open_data_folder(run.config, run.place, "sft");
   if (!folder) return failed_stage(folder.error());
   const auto data = write_demonstrations(run.config, folder->paths().folder);
   if (!data && stopped_script(data.error(), run.signals)) return finish_early(run, *folder);
@@ -219,7 +221,8 @@ Result<void> check_demonstrations(const SftConfig& config) {
     return fail(ErrorCode::not_found,
                 "sft.script: expected a Python script, found no file " + config.script.string());
   }
-  const auto read = policy::read_demonstrations(config.data);
+  // The syntax of calls decides no complaint.
+  const auto read = policy::read_demonstrations(config.data, ToolSyntax::hermes);
   return read ? Result<void>{} : tl::unexpected(read.error());
 }
 
@@ -238,7 +241,7 @@ StageEnd run_rft(const RunConfig& config, const RunPlace& place, const Output& o
   if (!selected) return failed_stage(selected.error());
   auto stage = make_stage(selected->selection, config);
   if (!stage) return failed_stage(stage.error());
-  const auto folder = open_selected(std::move(*selected), run, "rft");
+  auto folder = open_selected(std::move(*selected), run, "rft");
   if (!folder) return failed_stage(folder.error());
   return run_supervised(std::move(*stage), run, *folder);
 }

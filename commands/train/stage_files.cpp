@@ -144,8 +144,4 @@ RunConfig config_with(const ChainStage& stage, const ChainArtifacts& from) {
   return config;
 }
 
-StagePaths stage_paths(const std::filesystem::path& chain, size_t index, const std::string& name) {
-  return {chain / "stages", fmt::format("{}-{}", index + 1, name)};
-}
-
 }  // namespace warpsmith::commands

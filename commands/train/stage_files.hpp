@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a chain keeps the files of a stage, and what a finished stage made: the policy, the critic,
-// its figures.
+// What a finished stage of a chain made: the policy, the critic, its figures.
 #pragma once
 
 #include <filesystem>
@@ -8,23 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "commands/train/chain_table.hpp"
+#include "commands/runs/chain_table.hpp"
 #include "commands/train/stage_run.hpp"
 #include "runtime/config/chain_config.hpp"
 
 namespace warpsmith::commands {
-
-/// The files of one stage of a chain, named after its position.
-struct StagePaths {
-  std::filesystem::path root;  // stages/ of the chain
-  std::string name;            // "2-warmup"
-
-  std::filesystem::path run() const { return root / name; }
-  std::filesystem::path config() const { return root / (name + ".toml"); }
-  std::filesystem::path record() const { return root / (name + ".json"); }
-};
-
-StagePaths stage_paths(const std::filesystem::path& chain, size_t index, const std::string& name);
 
 /// What the earlier stages made for the next one. Paths and lists are empty until a stage fills
 /// them.

@@ -10,6 +10,7 @@
 
 #include "commands/command.hpp"
 #include "runtime/config/run_config.hpp"
+#include "runtime/run/run_folder.hpp"
 
 namespace warpsmith::commands {
 
@@ -52,6 +53,12 @@ inline std::string resumable(const RunPlace& place, const std::filesystem::path&
 /// A stage that ended with an error.
 inline StageEnd failed_stage(const Error& error) {
   return {.code = report(error)};
+}
+
+/// The state to record for the run of a stage.
+inline RunState state_after(const StageEnd& end) {
+  if (end.complete) return RunState::finished;
+  return end.code == ExitCode::success ? RunState::interrupted : RunState::failed;
 }
 
 /// What a check of a stage may rely on before the stage runs.

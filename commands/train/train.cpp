@@ -16,6 +16,7 @@
 #include "commands/config/config.hpp"
 #include "commands/options.hpp"
 #include "commands/train/chain_run.hpp"
+#include "commands/train/resume_keys.hpp"
 #include "commands/train/stage_run.hpp"
 #include "policy/format/hf_folder.hpp"
 #include "runtime/run/run_listing.hpp"
@@ -244,6 +245,10 @@ ExitCode train(TrainArguments args) {
   args.resume = std::move(*folder);
   const auto config = load(args);
   if (!config) return report(config.error());
+  if (!args.resume.empty()) {
+    const auto effective = check_resume_keys(args.overrides, args.resume, *config);
+    if (!effective) return report(effective.error());
+  }
   const RunPlace place{args.config, args.resume};
   if (args.dry_run) return dry_run(*config, place, args.overrides);
   if (config->run.stages.empty()) return run_stage(*config, place, args.output).code;
@@ -258,9 +263,11 @@ Command train_command() {
       [](CLI::App& app) -> std::function<ExitCode()> {
         auto args = std::make_shared<TrainArguments>();
         app.add_option("CONFIG", args->config, "Configuration file (TOML)")->type_name("");
-        app.add_option("--resume", args->resume,
-                       "Resume a run from its last checkpoint: its folder, its name in runs/, or\n"
-                       "\"latest\". run.time_limit starts again")
+        app.add_option(
+               "--resume", args->resume,
+               "Resume a run or chain from its last checkpoint: its folder, its name in\n"
+               "runs/, or \"latest\", the one that was started or resumed last. --set must\n"
+               "change what is left to do. run.time_limit starts again")
             ->type_name("RUN");
         add_overrides(app, args->overrides);
         app.add_flag("--dry-run", args->dry_run,

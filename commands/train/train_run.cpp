@@ -210,6 +210,7 @@ StageEnd run_training(const RunConfig& config, const RunPlace& place, const Outp
     std::cerr << "resume with: ./warpsmith train --resume " << resumable(place, paths.folder)
               << '\n';
   }
+  session->folder.end_as(state_after(loop));
   StageEnd end = finish(paths, loop, **inputs, output);
   end.stopped = signals.arrived();
   return end;

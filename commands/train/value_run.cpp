@@ -107,11 +107,13 @@ StageEnd run_value(const RunConfig& config, const RunPlace& place, const Output&
   if (!selected) return failed_stage(selected.error());
   auto stage = make_stage(selected->selection, std::move(*networks), config);
   if (!stage) return failed_stage(stage.error());
-  const auto folder = open_selected(std::move(*selected), run, "value");
+  auto folder = open_selected(std::move(*selected), run, "value");
   if (!folder) return failed_stage(folder.error());
   ValueTraining training{std::move(*stage)};
   if (auto ran = run_data_stage(training, run, *folder); !ran) return failed_stage(ran.error());
-  return finish(training, run, folder->paths());
+  StageEnd end = finish(training, run, folder->paths());
+  folder->end_as(state_after(end));
+  return end;
 }
 
 }  // namespace warpsmith::commands

@@ -9,7 +9,10 @@
 #include <string>
 #include <string_view>
 
+#include "policy/text/tool_arguments.hpp"
 #include "runtime/json_depth.hpp"
+#include "runtime/json_text.hpp"
+#include "runtime/received_json.hpp"
 #include "runtime/result.hpp"
 
 namespace warpsmith::policy {
@@ -139,7 +142,13 @@ Result<void> take_parameter(TextCursor& cursor, ParsedCall& call) {
   return {};
 }
 
-Result<ParsedCall> xml_call(TextCursor& cursor) {
+/// A call, and its arguments as JSON text if the syntax writes JSON.
+struct WrittenCall {
+  ParsedCall call;
+  std::string arguments;
+};
+
+Result<WrittenCall> xml_call(TextCursor& cursor) {
   cursor.skip_space();
   if (!cursor.take("<function=")) return tl::unexpected(cursor.expected("`<function=NAME>`"));
   TRY(auto name, take_name(cursor, "function"));
@@ -152,7 +161,7 @@ Result<ParsedCall> xml_call(TextCursor& cursor) {
   }
   cursor.skip_space();
   if (!cursor.take(close_call)) return tl::unexpected(cursor.expected("`</tool_call>`"));
-  return call;
+  return WrittenCall{std::move(call), {}};
 }
 
 /// The value's JSON text; of a string, its content. Whole numbers have no fraction: 1.0 is 1.
@@ -170,9 +179,9 @@ std::string text_of(const Json& value) {
 
 /// Parses JSON. Rejects deep nesting, over which recursive code would overflow the stack.
 Result<Json> parse_json(std::string_view text) {
-  JsonDepth depth{static_cast<int>(max_json_depth)};
+  JsonDepth depth{max_json_depth};
   try {
-    Json parsed = Json::parse(text, depth.watch());
+    Json parsed = Json::parse(without_lone_surrogates(text), depth.watch());
     if (depth.exceeded()) return fail(ErrorCode::parse_failed, "JSON is nested too deeply");
     return parsed;
   } catch (const Json::parse_error& e) {
@@ -183,23 +192,18 @@ Result<Json> parse_json(std::string_view text) {
   }
 }
 
-/// The object with the arguments: `arguments` or, as some models write it, `parameters`; either may
-/// be a string that holds the object. Empty if there is none.
+/// The object with the arguments: `arguments` or, as some models write it, `parameters`. Empty if
+/// there is none.
 Result<Json> arguments_of(const Json& call) {
   const auto is_given = [&](const char* key) { return call.contains(key) && !call[key].is_null(); };
   const char* key = is_given("arguments") ? "arguments" : "parameters";
   if (!is_given(key)) return Json::object();
-  Json found = call[key];
-  if (found.is_string()) {
-    auto inner = parse_json(found.get_ref<const std::string&>());
-    if (inner) found = std::move(*inner);
-  }
-  if (found.is_object()) return found;
+  if (auto found = read_arguments(call[key])) return std::move(*found);
   return fail(ErrorCode::parse_failed,
-              '"' + std::string(key) + "\" must be an object, got " + found.type_name());
+              '"' + std::string(key) + "\" must be an object, got " + call[key].type_name());
 }
 
-Result<ParsedCall> call_of(const Json& json) {
+Result<WrittenCall> call_of(const Json& json) {
   if (!json.is_object() || !json.contains("name") || !json["name"].is_string()) {
     return fail(ErrorCode::parse_failed,
                 R"(expected an object {"name": "…", "arguments": {…}} with a string "name")");
@@ -212,7 +216,7 @@ Result<ParsedCall> call_of(const Json& json) {
   for (const auto& [key, value] : arguments.items()) {
     if (!value.is_null()) call.arguments[key] = text_of(value);
   }
-  return call;
+  return WrittenCall{std::move(call), json_text(arguments)};
 }
 
 /// The JSON object that a text begins with; empty if there is none, or if it does not end.
@@ -231,7 +235,7 @@ std::string_view leading_object(std::string_view text) {
   return {};
 }
 
-Result<ParsedCall> hermes_call(TextCursor& cursor) {
+Result<WrittenCall> hermes_call(TextCursor& cursor) {
   const std::string place = fmt::format("line {}", cursor.line());
   cursor.skip_space();
   // Tags in the object's strings do not end the call.
@@ -328,7 +332,8 @@ class TurnReader {
       cursor_ = inside;
       return tl::unexpected(std::move(call.error()));
     }
-    turn_.calls.push_back(std::move(*call));
+    turn_.calls.push_back(std::move(call->call));
+    turn_.written.push_back(std::move(call->arguments));
     return {};
   }
 
@@ -347,6 +352,15 @@ std::string_view call_example(ToolSyntax syntax) {
   return "<tool_call>\n{\"name\": \"NAME\", \"arguments\": {\"KEY\": \"value\"}}\n</tool_call>";
 }
 
+std::string xml_call_text(const std::string& name, const Json& arguments) {
+  std::string text = "<tool_call>\n<function=" + name + ">\n";
+  for (const auto& [key, value] : arguments.items()) {
+    const std::string shown = value.is_string() ? value.get<std::string>() : json_text(value);
+    text += "<parameter=" + key + ">\n" + shown + "\n</parameter>\n";
+  }
+  return text + "</function>\n</tool_call>";
+}
+
 }  // namespace
 
 Result<AssistantTurn> parse_turn(std::string_view text, ToolSyntax syntax) {
@@ -362,6 +376,20 @@ Result<AssistantTurn> parse_turn(std::string_view text, ToolSyntax syntax) {
     turn = TurnReader(cursor, syntax).read();
   }
   return turn;
+}
+
+ToolSyntax syntax_of_renderings(std::string_view json) {
+  const Json renderings = Json::parse(json, nullptr, /*allow_exceptions=*/false);
+  const Json call = renderings.is_object() ? renderings.value("call", Json()) : Json();
+  const bool is_xml = call.is_string() && call.get_ref<const std::string&>().find(
+                                              "<function=CallName7>") != std::string::npos;
+  return is_xml ? ToolSyntax::xml : ToolSyntax::hermes;
+}
+
+std::string call_text(const std::string& name, const Json& arguments, ToolSyntax syntax) {
+  if (syntax == ToolSyntax::xml) return xml_call_text(name, arguments);
+  return "<tool_call>\n" + json_text(Json{{"name", name}, {"arguments", arguments}}) +
+         "\n</tool_call>";
 }
 
 std::string tool_schema(const ToolSchema& tool) {

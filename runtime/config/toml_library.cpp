@@ -7,10 +7,10 @@
 #include <cctype>
 #include <utility>
 
+#include "runtime/text.hpp"
+
 namespace warpsmith {
 namespace {
-
-constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
 /// Scans a text up to its first error, because the library reads nothing after that.
 class TomlScan {

@@ -402,18 +402,24 @@ class TableReader final : public Fields {
   TomlReading& reading_;
 };
 
-std::string nearest(const std::string& dotted, const std::set<std::string>& names) {
-  // The same word in another table counts as nearer than another spelling in this table.
-  const std::string word = dotted.substr(dotted.rfind('.') + 1);
-  for (const std::string& name : names) {
-    if (name.substr(name.rfind('.') + 1) == word) return name;
+/// Names the nearest key; if a table is nearer (learner.stepp for learner.step.epochs), the table
+/// with its keys.
+std::string key_hint(const std::string& dotted, const TomlReading& reading) {
+  std::set<std::string> all = reading.keys;
+  all.insert(reading.tables.begin(), reading.tables.end());
+  const std::string found = nearest_path(dotted, all);
+  if (!reading.tables.contains(found)) return "the nearest is " + found;
+  std::string keys;
+  for (const std::string& key : reading.keys) {
+    const bool inside = key.starts_with(found + ".") && key.rfind('.') == found.size();
+    if (inside) keys += (keys.empty() ? "" : ", ") + key;
   }
-  return nearest_name(dotted, names);
+  return "the nearest is the table " + found + " with the keys " + keys;
 }
 
 /// Names the nearest table, or all of them: there are few tables, but hundreds of keys.
 std::string table_hint(const std::string& dotted, const std::set<std::string>& tables) {
-  const std::string found = nearest(dotted, tables);
+  const std::string found = nearest_path(dotted, tables);
   return is_near(dotted, found) || found.ends_with("." + dotted) ? "the nearest is " + found
                                                                  : list_of(tables);
 }
@@ -434,8 +440,7 @@ void report_unknown(const TomlView& view, const std::string& prefix, TomlReading
     std::string text = is_table ? "unknown table " : "unknown key ";
     text += quoted ? prefix : dotted;
     if (quoted) text.append("\"").append(name).append("\"");
-    text += "; " + (is_table ? table_hint(dotted, reading.tables)
-                             : "the nearest is " + nearest(dotted, reading.keys));
+    text += "; " + (is_table ? table_hint(dotted, reading.tables) : key_hint(dotted, reading));
     reading.complaints.at(place_of(*view.layer, node), std::move(text));
   }
 }

@@ -228,6 +228,17 @@ Result<Checkpoint> CheckpointStore::write(PolicyVersion version, const Writer& w
   if (fs::exists(target)) {
     return fail(ErrorCode::already_exists, target.string() + " already exists");
   }
+  auto written = repeated([&] { return write_to(target, version, writer); });
+  if (!written) return written;
+  if (auto placed = repeated([&] { return sync_path(folder_); }); !placed) {
+    return tl::unexpected(std::move(placed.error()));
+  }
+  return written;
+}
+
+/// Without the last sync, which makes the name durable.
+Result<Checkpoint> CheckpointStore::write_to(const fs::path& target, PolicyVersion version,
+                                             const Writer& writer) const {
   const fs::path temporary = folder_ / (std::string(temporary_prefix) + target.filename().string());
   TRY_VOID(remove_whole(temporary));
   auto manifest = fill(temporary, version, writer);
@@ -235,9 +246,7 @@ Result<Checkpoint> CheckpointStore::write(PolicyVersion version, const Writer& w
     (void)remove_whole(temporary);
     return fail("checkpoint " + target.filename().string(), std::move(manifest.error()));
   }
-  auto placed = rename_path(temporary, target);
-  if (placed) placed = sync_path(folder_);
-  if (!placed) {
+  if (auto placed = rename_path(temporary, target); !placed) {
     (void)remove_whole(temporary);
     return tl::unexpected(placed.error());
   }

@@ -58,8 +58,9 @@ class CheckpointStore {
   /// Creates the folder if needed and removes temporary folders of earlier processes.
   static Result<CheckpointStore> open(const std::filesystem::path& folder);
 
-  /// `already_exists` if there is a checkpoint of that step. A failure leaves no partial
-  /// checkpoint; it may leave the complete one if only the last sync failed.
+  /// `already_exists` if there is a checkpoint of that step. Repeats a write that fails for a
+  /// reason that may pass, so `writer` may be called again. A failure leaves no partial checkpoint;
+  /// it may leave the complete one if only the last sync failed.
   Result<Checkpoint> write(PolicyVersion version, const Writer& writer) const;
 
   /// The newest intact checkpoint with a step of at most `max_step`: the ledger's last step, since
@@ -83,6 +84,8 @@ class CheckpointStore {
 
  private:
   explicit CheckpointStore(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  Result<Checkpoint> write_to(const std::filesystem::path& target, PolicyVersion version,
+                              const Writer& writer) const;
 
   std::filesystem::path folder_;
 };

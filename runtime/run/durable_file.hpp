@@ -3,9 +3,11 @@
 // renamed file is complete.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "runtime/process/unique_fd.hpp"
 #include "runtime/result.hpp"
@@ -23,6 +25,22 @@ Result<UniqueFd> open_file(const std::filesystem::path& path, int flags);
 /// Writes all bytes or fails; after a failure the file may contain some of them.
 Result<void> write_all(const UniqueFd& file, std::string_view bytes,
                        const std::filesystem::path& path);
+
+/// Calls `attempt` until it succeeds, at most `write_attempts` times with growing pauses. Repeats
+/// only `io_failed` (EIO, a failed fsync), which may pass; a full disk returns at once. Each call
+/// must begin at the last durable byte and take its bytes from memory: after a failed fsync the
+/// system may have dropped them.
+inline constexpr int write_attempts = 4;
+template <class Attempt>
+auto repeated(const Attempt& attempt) {
+  auto result = attempt();
+  for (int made = 1; made < write_attempts; ++made) {
+    if (result || result.error().code != ErrorCode::io_failed) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds{10} * (1 << (2 * (made - 1))));
+    result = attempt();
+  }
+  return result;
+}
 
 /// Makes the folder and its parents where they are missing.
 Result<void> make_folders(const std::filesystem::path& folder);

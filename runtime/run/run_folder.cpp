@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <ctime>
+#include <sstream>
 #include <system_error>
 
 #include "runtime/clock.hpp"
@@ -21,6 +23,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr size_t max_text_bytes = 4U << 20U;
+constexpr size_t max_lock_bytes = 256;
 
 /// 2026-01-31T12:34:56.789Z → 20260131-123456
 std::string compact_timestamp() {
@@ -52,11 +55,48 @@ struct flock whole_file(short type) {
   return lock;
 }
 
+/// The lines of the lock's file; those that are missing are empty.
+struct LockText {
+  std::string pid, started, state;
+};
+
+LockText read_lock(const fs::path& lock) {
+  std::istringstream lines{read_text_file(lock, max_lock_bytes).value_or("")};
+  LockText text;
+  for (std::string* line : {&text.pid, &text.started, &text.state}) std::getline(lines, *line);
+  return text;
+}
+
 int pid_in(const fs::path& lock) {
-  const auto text = read_text_file(lock, 64);
+  const std::string text = read_lock(lock).pid;
   int pid = 0;
-  if (text) (void)std::from_chars(text->data(), text->data() + text->size(), pid);
+  (void)std::from_chars(text.data(), text.data() + text.size(), pid);
   return pid;
+}
+
+Result<void> write_lock(const UniqueFd& file, const fs::path& path, const LockText& text) {
+  if (::ftruncate(file.get(), 0) != 0 || ::lseek(file.get(), 0, SEEK_SET) != 0) {
+    return fail_with_errno("cannot write", path, errno);
+  }
+  return write_all(file, fmt::format("{}\n{}\n{}\n", text.pid, text.started, text.state), path);
+}
+
+/// When the folder of an earlier version was last started: its lock's file was written then.
+std::string time_of(const fs::path& file) {
+  struct stat facts{};
+  if (::stat(file.c_str(), &facts) != 0) return "";
+  std::tm parts{};
+  ::gmtime_r(&facts.st_mtim.tv_sec, &parts);
+  std::array<char, 32> text{};
+  (void)std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S.000Z", &parts);
+  return text.data();
+}
+
+/// The state in the lock's file of a run without an owner.
+RunState recorded_state(const std::string& word) {
+  const auto state = enum_of<RunState>(word);
+  if (!state) return RunState::stopped;
+  return *state == RunState::running ? RunState::killed : *state;
 }
 
 /// A name that does not exist yet: base, base-2, base-3 … up to 100.
@@ -88,13 +128,28 @@ Result<RunFolder> RunFolder::take(RunPaths paths) {
     return fail(ErrorCode::locked, "run folder " + paths.folder.string() + " is in use by " +
                                        owner_name(pid_in(paths.lock())));
   }
-  if (::ftruncate(file.get(), 0) != 0) {
-    return fail_with_errno("cannot write", paths.lock(), errno);
-  }
-  const std::string pid = fmt::format("{}\n", ::getpid());
-  TRY_VOID(write_all(file, pid, paths.lock()));
+  LockText text = read_lock(paths.lock());
+  text.pid = std::to_string(::getpid());
+  TRY_VOID(write_lock(file, paths.lock(), text));
   OwnedFolder::sweep(paths.folder);
   return RunFolder{std::move(paths), std::move(file)};
+}
+
+RunFolder::~RunFolder() {
+  if (!lock_) return;
+  LockText text = read_lock(paths_.lock());
+  const bool begun = text.started == started_ && text.state == to_string(RunState::running);
+  if (!end_ && !begun) return;  // refused: the earlier state stays
+  text.started = started_;
+  text.state = to_string(end_.value_or(RunState::failed));
+  // For readers only: a disk that is full must not fail a run that ended well.
+  (void)write_lock(lock_, paths_.lock(), text);
+}
+
+Result<void> RunFolder::begin() const {
+  return write_lock(
+      lock_, paths_.lock(),
+      {std::to_string(::getpid()), started_, std::string{to_string(RunState::running)}});
 }
 
 Result<RunFolder> RunFolder::create(const fs::path& root, std::string_view name,
@@ -149,6 +204,7 @@ Result<void> RunFolder::write_keeping_earlier(const fs::path& target,
 }
 
 Result<void> RunFolder::write_config(std::string_view toml) const {
+  TRY_VOID(begin());
   return write_keeping_earlier(paths_.config(), toml);
 }
 
@@ -162,6 +218,14 @@ std::optional<int> owner_of(const RunPaths& paths) {
   struct flock lock = whole_file(F_RDLCK);
   if (::fcntl(file->get(), F_OFD_GETLK, &lock) != 0 || lock.l_type == F_UNLCK) return std::nullopt;
   return pid_in(paths.lock());
+}
+
+RunStatus status_of(const RunPaths& paths) {
+  const bool runs = owner_of(paths).has_value();
+  LockText text = read_lock(paths.lock());
+  if (text.started.empty()) text.started = time_of(paths.lock());
+  if (text.started.empty()) text.started = time_of(paths.config());
+  return {runs ? RunState::running : recorded_state(text.state), std::move(text.started)};
 }
 
 bool holds_run(const RunPaths& paths) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace warpsmith {
 
@@ -13,9 +14,18 @@ namespace {
 
 constexpr size_t max_names_in_message = 8;
 
-/// When a run started; "~" for an unreadable run, to sort it after every timestamp.
-std::string start_of(const RunListing& run) {
-  return run.summary ? run.summary->started_at : "~";
+/// True for a run whose database is damaged. Runs without one (chains, stages that learn from given
+/// data) can be read.
+bool is_unreadable(const RunListing& run) {
+  return !run.summary && run.summary.error().code != ErrorCode::not_found;
+}
+
+RunListing listing_of(RunPaths paths, uint32_t window) {
+  auto summary = read_summary(paths, window);
+  const auto owner = owner_of(paths);
+  RunStatus status = status_of(paths);
+  if (summary && !summary->last_started_at.empty()) status.started = summary->last_started_at;
+  return {std::move(paths), owner, std::move(summary), std::move(status)};
 }
 
 std::string known_runs(const fs::path& root) {
@@ -66,13 +76,9 @@ Result<std::vector<CurvePoint>> read_curve(const RunPaths& paths, uint32_t point
 Result<std::vector<RunListing>> list_runs(const fs::path& root, uint32_t window) {
   TRY(auto folders, list_run_folders(root));
   std::vector<RunListing> runs;
-  for (RunPaths& paths : folders) {
-    auto summary = read_summary(paths, window);
-    const auto owner = owner_of(paths);
-    runs.push_back({std::move(paths), owner, std::move(summary)});
-  }
-  std::stable_sort(runs.begin(), runs.end(), [](const RunListing& a, const RunListing& b) {
-    return start_of(a) < start_of(b);
+  for (RunPaths& paths : folders) runs.push_back(listing_of(std::move(paths), window));
+  std::ranges::stable_sort(runs, {}, [](const RunListing& run) {
+    return std::pair{is_unreadable(run), std::string_view{run.status.started}};
   });
   return runs;
 }
@@ -81,7 +87,7 @@ Result<RunPaths> find_run(const fs::path& root, std::string_view name) {
   if (name == "latest") {
     TRY(auto runs, list_runs(root, 1));
     const auto newest = std::find_if(runs.rbegin(), runs.rend(),
-                                     [](const RunListing& run) { return run.summary.has_value(); });
+                                     [](const RunListing& run) { return !is_unreadable(run); });
     if (newest != runs.rend()) return newest->paths;
   }
   for (const fs::path& folder : {root / name, fs::path{name}}) {

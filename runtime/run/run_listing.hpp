@@ -16,12 +16,14 @@ struct RunListing {
   RunPaths paths;
   std::optional<int> owner;  // the process that runs it now
   Result<RunSummary> summary;
+  RunStatus status = {};
 };
 
 /// True if the run is a chain, whose stages are separate runs.
 bool is_chain(const RunPaths& paths);
 
-/// All runs below `root`, sorted by their start, oldest first; unreadable ones last.
+/// All runs and chains below `root`, sorted by their newest start (a resume is one), oldest first;
+/// unreadable ones last.
 Result<std::vector<RunListing>> list_runs(const std::filesystem::path& root, uint32_t window = 128);
 
 /// Reads a summary without disturbing the run's owner. `not_found` if there is no database, as in a
@@ -38,7 +40,8 @@ Result<RunEvents> read_events(const RunPaths& paths, uint32_t limit);
 /// `learning_curve` of a run on disk.
 Result<std::vector<CurvePoint>> read_curve(const RunPaths& paths, uint32_t points);
 
-/// Finds a run by a folder's path, a name below `root`, or "latest". `not_found` lists the runs.
+/// Finds a run by a folder's path, a name below `root`, or "latest": the run or chain that was
+/// started or resumed last, whatever its state. `not_found` lists the runs.
 Result<RunPaths> find_run(const std::filesystem::path& root, std::string_view name);
 
 }  // namespace warpsmith

@@ -108,11 +108,13 @@ Result<void> read_totals(RunDatabase& db, RunSummary& summary) {
         return {};
       }));
   return db.connection().each(
-      "SELECT count(*), coalesce(sum(wall_s), 0), min(started_at) FROM incarnations", {},
-      [&](const SqlRow& row) -> Result<void> {
+      "SELECT count(*), coalesce(sum(wall_s), 0), min(started_at), max(started_at) "
+      "FROM incarnations",
+      {}, [&](const SqlRow& row) -> Result<void> {
         summary.incarnations = static_cast<uint32_t>(row.integer(0));
         summary.wall_s = row.real(1);
         summary.started_at = row.text(2);
+        summary.last_started_at = row.text(3);
         return {};
       });
 }

@@ -73,7 +73,7 @@ struct RunSummary {
   std::optional<double> median_tool_calls_last;
   uint64_t tokens = 0, action_tokens = 0;
   std::optional<double> memory_peak, memory_plan;  // bytes of the learner's GPU, most of all steps
-  std::string started_at;
+  std::string started_at, last_started_at;         // of the first and the newest incarnation
 
   uint64_t dropped_total() const;
   bool is_conserved() const { return admitted == trained + dropped_total() + in_flight; }

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <charconv>
 #include <system_error>
+#include <utility>
 
 #include "runtime/bytes.hpp"
 
@@ -128,6 +129,7 @@ Result<void> SegmentLog::start_file(uint32_t number) {
   file_ = std::move(file);
   number_ = number;
   end_ = synced_end_ = file_mark.size();
+  unsynced_.clear();
   return {};
 }
 
@@ -178,27 +180,49 @@ Result<RecordPlace> SegmentLog::append(std::string_view payload) {
   std::string bytes(reinterpret_cast<const char*>(&frame), sizeof frame);
   bytes.append(payload);
   const RecordPlace place{number_, end_, frame.length, frame.checksum};
-  if (auto written = write_all(file_, bytes, segment_file_path(folder_, number_)); !written) {
-    (void)cut(end_);
-    return tl::unexpected(written.error());
-  }
+  TRY_VOID(write_record(bytes));
   end_ += bytes.size();
+  unsynced_ += bytes;
   return place;
+}
+
+Result<void> SegmentLog::write_record(const std::string& bytes) {
+  bool cut_first = false;  // a failed attempt may have left some bytes
+  auto written = repeated([&]() -> Result<void> {
+    if (std::exchange(cut_first, true)) TRY_VOID(cut(end_));
+    return write_all(file_, bytes, segment_file_path(folder_, number_));
+  });
+  if (!written) (void)cut(end_);
+  return written;
+}
+
+Result<void> SegmentLog::write_unsynced() {
+  TRY_VOID(cut(synced_end_));
+  TRY_VOID(write_all(file_, unsynced_, segment_file_path(folder_, number_)));
+  end_ = synced_end_ + unsynced_.size();
+  return {};
 }
 
 Result<void> SegmentLog::sync() {
   if (!dirty()) return {};
-  if (::fdatasync(file_.get()) != 0) {
-    const int error_number = errno;
-    (void)cut(synced_end_);
-    return fail_with_errno("cannot sync", segment_file_path(folder_, number_), error_number);
+  bool write_first = false;
+  auto synced = repeated([&]() -> Result<void> {
+    if (std::exchange(write_first, true)) TRY_VOID(write_unsynced());
+    if (::fdatasync(file_.get()) == 0) return {};
+    return fail_with_errno("cannot sync", segment_file_path(folder_, number_), errno);
+  });
+  if (!synced) {
+    (void)discard_unsynced();
+    return synced;
   }
   synced_end_ = end_;
+  unsynced_.clear();
   return {};
 }
 
 Result<void> SegmentLog::discard_unsynced() {
-  return dirty() ? cut(synced_end_) : Result<void>{};
+  unsynced_.clear();
+  return cut(synced_end_);
 }
 
 Result<ByteBuffer> SegmentLog::read(const RecordPlace& place) const {

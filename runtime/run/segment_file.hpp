@@ -46,7 +46,8 @@ class SegmentLog {
   static Result<SegmentLog> open(const std::filesystem::path& folder,
                                  SegmentLogOptions options = {});
 
-  /// A failed append leaves the log as it was.
+  /// Both repeat a write that fails for a reason that may pass. A failed append leaves the log as
+  /// it was.
   Result<RecordPlace> append(std::string_view payload);
   /// A failure cuts off everything since the last sync, since its state on disk is unknown.
   Result<void> sync();
@@ -69,12 +70,15 @@ class SegmentLog {
   Result<void> start_file(uint32_t number);
   Result<void> resume_file(uint32_t number);
   Result<void> cut(uint64_t end);
+  Result<void> write_record(const std::string& bytes);
+  Result<void> write_unsynced();
 
   std::filesystem::path folder_;
   SegmentLogOptions options_;
   UniqueFd file_;
   uint32_t number_ = 0;
   uint64_t end_ = 0;         // of the last record of the current file
+  std::string unsynced_;     // the bytes since the last sync, to write them again
   uint64_t synced_end_ = 0;  // covered by the last sync; older files are always synced
   uint64_t torn_bytes_ = 0;
   std::string damage_;

@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cassert>
+#include <set>
 
 #include "sandbox/reference/description.hpp"
 
@@ -75,6 +77,27 @@ std::vector<int64_t> values_of(const Extents& extents) {
   values.reserve(extents.size());
   for (const auto& [name, value] : extents) values.push_back(value);
   return values;
+}
+
+std::string_view role_name(TensorRole role) {
+  static constexpr std::array<std::string_view, 3> names{"input", "parameter", "output"};
+  return names.at(static_cast<size_t>(role));
+}
+
+std::string variable_name(std::string_view tensor) {
+  static const std::set<std::string, std::less<>> taken{"in", "out", "dims", "self"};
+  const auto allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  std::string name{tensor};
+  std::ranges::replace_if(name, [&](char c) { return !allowed(c); }, '_');
+  const bool digit = name.empty() || (name.front() >= '0' && name.front() <= '9');
+  return digit || taken.contains(name) ? "t_" + name : name;
+}
+
+std::string tensor_summary(const TensorSpec& tensor) {
+  return fmt::format("{} {} [{}]", role_name(tensor.role), dtype_name(tensor.dtype),
+                     fmt::join(tensor.shape, ", "));
 }
 
 std::string buffer_lines(const TaskSignature& signature, const Extents& dims) {

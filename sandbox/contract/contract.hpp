@@ -131,6 +131,13 @@ Extents all_extents(const TaskSignature& signature);
 
 std::vector<int64_t> values_of(const Extents& extents);
 
+/// What an author who has no workspace needs for a first submission.
+struct SubmissionForm {
+  std::string entry_point;   // what the judge calls
+  std::string compile_line;  // how the judge builds it
+  FileSet files;             // a template: it builds, but leaves the outputs to be written
+};
+
 /// On what a contract's candidates run.
 enum class RunsOn : uint8_t {
   cpu,
@@ -160,6 +167,7 @@ struct ContractEntry {
   Result<std::unique_ptr<Contract>> (*open)(const ContractSlot&) = nullptr;
   // Null: a solution cannot be exported.
   LibraryBuild (*library_build)() = nullptr;
+  SubmissionForm (*form)(const TaskSignature&) = nullptr;
 };
 
 using ContractList = std::vector<const ContractEntry*>;
@@ -182,6 +190,15 @@ std::vector<std::string> contract_names();
 inline std::string_view dtype_name(Dtype dtype) {
   return dtype == Dtype::boolean ? "bool" : to_string(dtype);
 }
+
+/// "input", "parameter" or "output".
+std::string_view role_name(TensorRole role);
+
+/// A tensor's name as a variable of C++, CUDA or Python: "linear.weight" is linear_weight.
+std::string variable_name(std::string_view tensor);
+
+/// "parameter f32 [1024]".
+std::string tensor_summary(const TensorSpec& tensor);
 
 /// One line per buffer, e.g. `in[1] weight f32 [1024]`, then `dims 256 1024`. No trailing newline.
 std::string buffer_lines(const TaskSignature& signature, const Extents& dims);

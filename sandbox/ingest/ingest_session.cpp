@@ -26,14 +26,11 @@ constexpr int timed_sets = 9;
 // outputs there keep eager's, because no candidate exists.
 constexpr Outputs of_eager{Side::candidate}, of_worker{Side::worker};
 
-/// "1.6e+09 elements".
-std::string elements_text(const TaskSignature& signature) {
-  double elements = 0;
-  for (const TensorSpec& spec : signature.tensors) {
-    elements +=
-        static_cast<double>(tensor_bytes(spec)) / static_cast<double>(element_bytes(spec.dtype));
-  }
-  return brief_text(elements) + " elements";
+/// The number of phases if the first plan of inputs is taken: two for each distribution, dense
+/// inputs, and of a whole ingest the bound, the gate and the times of timed calls.
+int planned_phases(IngestScope scope) {
+  const int inputs = 2 * static_cast<int>(verified_distributions.size()) + 1;
+  return scope == IngestScope::whole ? inputs + 3 : inputs;
 }
 
 constexpr int most_calibrations = 5;
@@ -136,11 +133,12 @@ std::vector<IngestSession::Step> IngestSession::further_steps() const {
 void IngestSession::report(const std::string& what) {
   if (what == phase_) return;
   phase_ = what;
+  const auto elapsed = SteadyClock::now() - began_;
+  const int done = phases_++, planned = std::max(planned_phases(job_.scope), phases_);
   if (!job_.progress) return;
-  const auto seconds =
-      std::chrono::duration_cast<std::chrono::seconds>(SteadyClock::now() - began_);
-  job_.progress(fmt::format("{}: {}, {}, {} s", job_.task.id, what,
-                            elements_text(description_.signature), seconds.count()));
+  std::string text = fmt::format("{}: checking: {} of {}", job_.task.id, phases_, planned);
+  if (done > 0) text += ", about " + duration_text(elapsed / done * (planned - done)) + " left";
+  job_.progress(text);
 }
 
 /// Writes new contents into set 0, as `strict` does.

@@ -25,7 +25,7 @@ class IngestSession {
   IngestSession(const IngestJob& job, const TaskDescription& description, Bench& bench,
                 WorkerSession& session, FurtherBaselines& further, DeviceTurns& turns);
 
-  /// The current phase, for progress and errors.
+  /// The current phase, for errors.
   const std::string& phase() const { return phase_; }
   OrFailure<IngestRecord> run(const StreamKey& key);
 
@@ -93,6 +93,7 @@ class IngestSession {
   SteadyClock::time_point began_ = SteadyClock::now();
   std::vector<MutantTrial> trials_;
   std::string phase_;
+  int phases_ = 0;  // reported so far
   FurtherTrials further_;
   IngestRecord record_;
 };

@@ -90,6 +90,13 @@ struct Outputs {
   uint32_t set = 0;
 };
 
+/// Some elements of one output, and what the reference has for them, in the host's memory.
+struct OutputBlock {
+  std::vector<std::byte> output;
+  std::vector<double> value;
+  std::vector<float> spread;
+};
+
 /// Use it only while contestants are stopped. On a GPU every member may throw cuda::DeviceError;
 /// the process must then be replaced.
 class Bench {
@@ -133,6 +140,10 @@ class Bench {
 
   /// Compares all outputs of a set with the worker's reference in the result memory.
   virtual ErrorStats compare_with_reference(Side side, uint32_t set, const BoundRule& rule) = 0;
+  /// Copies `count` elements of the `output`-th output from `first` on, and their reference from
+  /// the result memory.
+  virtual OutputBlock read_block(Outputs outputs, size_t output, uint64_t first,
+                                 uint64_t count) const = 0;
   /// Copies all outputs, for example the worker's to the candidate's at ingest, when there is no
   /// candidate, to compare two answers of the worker.
   virtual void copy_outputs(Outputs from, Outputs to) = 0;

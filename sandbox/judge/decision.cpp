@@ -46,42 +46,66 @@ std::string error_text(const ErrorStats& errors) {
   return "error " + brief_text(errors.worst) + " times the bound";
 }
 
+/// A kernel on a CPU has no device: its process crashed.
+Decision faulty(const Fault& fault, const std::string& why, bool on_device) {
+  Decision decision = failing({}, fault.outcome, why);
+  if (fault.outcome == VerdictClass::device_fault && !on_device) {
+    decision.feedback = std::string(crash_words) + ": " + why;
+  }
+  return decision;
+}
+
+/// How many elements differ, the first of them, and what is likely. Never a value: it would reveal
+/// what the judge expects.
+std::string report_text(const WrongReport& report) {
+  const std::string cause = report.cause.text;
+  return fmt::format("; {} of {} elements differ, the first is {}{}", report.wrong, report.elements,
+                     report.element, cause.empty() ? "" : "; likely: " + cause);
+}
+
+/// Splits the elements of class `nonfinite`.
+std::string nonfinite_text(const std::optional<WrongReport>& report) {
+  const std::string counts = report ? counts_text(report->nonfinite) : "";
+  if (counts.empty()) {
+    return "elements are not finite or not written, or finite where the reference is not";
+  }
+  return report->partial ? counts + " among the first elements" : counts;
+}
+
+/// The failing class of outputs that were compared, if any.
+std::optional<Decision> failure_of(const ErrorStats& errors,
+                                   const std::optional<WrongReport>& report,
+                                   const std::string& where) {
+  if (errors.right()) return std::nullopt;
+  const std::string more = report ? report_text(*report) : "";
+  if (errors.nonfinite > 0) {
+    return failing({}, VerdictClass::nonfinite, where + ": " + nonfinite_text(report) + more);
+  }
+  const uint64_t unwritten = report && !report->partial ? report->nonfinite.unwritten : 0;
+  const std::string missing = unwritten > 0 ? fmt::format("{} not written, ", unwritten) : "";
+  return failing({}, VerdictClass::wrong, where + ": " + missing + error_text(errors) + more);
+}
+
 /// The failing class of one verified set, if any.
-std::optional<Decision> failure_of(size_t index, const VerifiedSet& set) {
+std::optional<Decision> failure_of(size_t index, const VerifiedSet& set, bool on_device) {
   const std::string where = place(index, set);
-  if (set.fault) return failing({}, set.fault->outcome, where + ": " + set.fault->detail);
+  if (set.fault) return faulty(*set.fault, where + ": " + set.fault->detail, on_device);
   if (set.inputs_changed)
     return failing({}, VerdictClass::input_mutated, where + ": an input changed");
   if (set.guards_changed) {
     return failing({}, VerdictClass::oob_write, where + ": wrote outside the outputs");
   }
-  if (set.errors.nonfinite > 0) {
-    return failing({}, VerdictClass::nonfinite,
-                   fmt::format("{}: {} of {} elements are not finite or not written, or finite "
-                               "where the reference is infinite",
-                               where, set.errors.nonfinite, set.errors.elements));
-  }
-  if (!set.errors.right()) {
-    return failing({}, VerdictClass::wrong, where + ": " + error_text(set.errors));
-  }
-  return std::nullopt;
+  return failure_of(set.errors, set.report, where);
 }
 
-std::optional<Decision> failure_of(const Timings& timings) {
-  if (timings.fault)
-    return failing({}, timings.fault->outcome, "timed call: " + timings.fault->detail);
+std::optional<Decision> failure_of(const Timings& timings, bool on_device) {
+  if (timings.fault) {
+    return faulty(*timings.fault, "timed call: " + timings.fault->detail, on_device);
+  }
   if (timings.guards_changed) {
     return failing({}, VerdictClass::oob_write, "timed call: wrote outside the outputs");
   }
-  if (timings.errors.nonfinite > 0) {
-    return failing({}, VerdictClass::nonfinite,
-                   "timed call: elements are not finite or not written");
-  }
-  if (!timings.errors.right()) {
-    return failing({}, VerdictClass::wrong,
-                   "timed call: error " + brief_text(timings.errors.worst) + " times the bound");
-  }
-  return std::nullopt;
+  return failure_of(timings.errors, timings.report, "timed call");
 }
 
 Timings by_undisturbed(Timings timings) {
@@ -192,10 +216,11 @@ std::string unmeasured(const Timings& timings) {
   return compiled <= timings.grain_ms ? "torch.compile" : "";
 }
 
-/// Adds the times to `decision`, which must have passed.
-Decision decide_timed(Decision decision, const Timings& measured, const TaskFacts& facts,
+/// Adds the times, which there must be, to `decision`, which must have passed.
+Decision decide_timed(Decision decision, const Measurements& all, const TaskFacts& facts,
                       RandomStream& random) {
-  if (auto failure = failure_of(measured)) {
+  const Timings& measured = *all.timings;
+  if (auto failure = failure_of(measured, all.on_device)) {
     failure->shape = decision.shape;
     return *failure;
   }
@@ -252,7 +277,8 @@ double unexplained_gap_ms(const Timings& timings) {
 StrictResult strict_result(const Measurements& measured) {
   if (measured.strict_sets.empty()) return {.why = "not judged"};
   for (size_t i = 0; i < measured.strict_sets.size(); ++i) {
-    if (auto failure = failure_of(i, measured.strict_sets[i])) return {.why = failure->feedback};
+    auto failure = failure_of(i, measured.strict_sets[i], measured.on_device);
+    if (failure) return {.why = std::move(failure->feedback)};
   }
   return {.passed = true};
 }
@@ -261,13 +287,17 @@ Decision decide(const Measurements& measured, const TaskFacts& facts, int wanted
                 RandomStream& random) {
   Decision decision;
   decision.shape.shape = shape_text(facts.signature);
-  if (measured.early) return failing(decision, measured.early->outcome, measured.early->detail);
+  if (measured.early) {
+    Decision failed = faulty(*measured.early, measured.early->detail, measured.on_device);
+    failed.shape = decision.shape;
+    return failed;
+  }
   double worst = 0;
   for (size_t i = 0; i < measured.sets.size(); ++i) {
     const VerifiedSet& set = measured.sets[i];
     if (!set.fault) worst = std::max(worst, set.errors.worst);
     decision.shape.worst_error = worst;
-    if (auto failure = failure_of(i, set)) {
+    if (auto failure = failure_of(i, set, measured.on_device)) {
       failure->shape = decision.shape;
       return *failure;
     }
@@ -278,7 +308,7 @@ Decision decide(const Measurements& measured, const TaskFacts& facts, int wanted
   decision.feedback = fmt::format("passed: {} of {} sets, worst error {} of the bound",
                                   measured.sets.size(), wanted_sets, brief_text(worst));
   if (!measured.timings) return decision;
-  return decide_timed(std::move(decision), *measured.timings, facts, random);
+  return decide_timed(std::move(decision), measured, facts, random);
 }
 
 bool is_candidate_unstable(const Decision& decision) {

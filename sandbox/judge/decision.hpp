@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/random_stream.hpp"
@@ -15,6 +16,9 @@
 #include "sandbox/judge/measurements.hpp"
 
 namespace warpsmith::sandbox {
+
+/// How feedback begins, instead of `device_fault`, for a kernel on a CPU, which has no device.
+inline constexpr std::string_view crash_words = "crashed";
 
 /// The part of a verdict that `decide` determines.
 struct Decision {

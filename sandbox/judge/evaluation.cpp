@@ -208,6 +208,7 @@ bool ended_badly(const Measurements& measured) {
 
 OrFailure<EvaluationOutcome> run_evaluation(const EvaluationJob& job, Deadline deadline) {
   EvaluationOutcome outcome{.numerics = job.settings.numerics};
+  outcome.measured.on_device = job.on_device;
   HeldLease held;
   // A candidate's own process may use the device as soon as it is loaded.
   if (job.stage != nullptr) {

@@ -335,6 +335,9 @@ OrFailure<VerifiedSet> EvaluationSession::verify_draw(uint64_t number, Distribut
   const auto clock = phase("comparison");
   TRY(set.errors,
       compare_exactly(job_.bench, session_, {Side::candidate, k}, k, criteria.bound, deadline_));
+  if (!set.errors.right() && reports_elements()) {
+    set.report = wrong_report(job_.bench, {Side::candidate, k}, k, criteria.bound, set.errors);
+  }
   // Ingest tried only the distributions of `strict`.
   if (criteria.numerics == Numerics::paper && set.errors.undefined > 0) {
     return tl::unexpected(
@@ -440,7 +443,7 @@ OrFailure<void> EvaluationSession::time_block(const Block& block, uint64_t numbe
                                         : time_baseline(implementation, k, times));
   }
   timings.guards_changed = !job_.bench.guards_intact(candidate_set);
-  TRY(const auto errors, timed_errors(candidate_set, eager_set));
+  TRY(const auto errors, timed_errors(candidate_set, eager_set, timings));
   timings.errors.add(errors);
   timings.blocks.push_back(times);
   return {};
@@ -449,7 +452,8 @@ OrFailure<void> EvaluationSession::time_block(const Block& block, uint64_t numbe
 /// Compares with eager under the bound of the profiles. Outputs beyond it are judged as those of a
 /// verified set are: the profiles do not know the rare elements at which these contents leave more
 /// open. If eager is wrong there as well, they are no evidence.
-OrFailure<ErrorStats> EvaluationSession::timed_errors(uint32_t candidate_set, uint32_t eager_set) {
+OrFailure<ErrorStats> EvaluationSession::timed_errors(uint32_t candidate_set, uint32_t eager_set,
+                                                      Timings& timings) {
   const BoundRule& bound = criteria_.bound;
   const ErrorStats quick = job_.bench.compare_outputs({Side::candidate, candidate_set},
                                                       {Side::worker, eager_set}, bound);
@@ -457,8 +461,13 @@ OrFailure<ErrorStats> EvaluationSession::timed_errors(uint32_t candidate_set, ui
   TRY_VOID(session_.reference(eager_set, deadline_));
   TRY(const bool eager_right, is_eager_right(eager_set, bound));
   if (!eager_right) return ErrorStats{};
-  return compare_exactly(job_.bench, session_, {Side::candidate, candidate_set}, eager_set, bound,
-                         deadline_);
+  const Outputs outputs{Side::candidate, candidate_set};
+  TRY(const auto errors,
+      compare_exactly(job_.bench, session_, outputs, eager_set, bound, deadline_));
+  if (!errors.right() && !timings.report && reports_elements()) {
+    timings.report = wrong_report(job_.bench, outputs, eager_set, bound, errors);
+  }
+  return errors;
 }
 
 bool EvaluationSession::time_candidate(uint32_t set, TimedBlock& times, Timings& timings) {

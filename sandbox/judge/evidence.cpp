@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/judge/evidence.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -19,6 +21,27 @@ Json finite(double value) {
   return std::isfinite(value) ? Json(value) : Json();
 }
 
+/// A number, or "inf", "-inf" or "nan".
+Json value_json(double value) {
+  return std::isfinite(value) ? Json(value) : Json(fmt::format("{}", value));
+}
+
+/// For the operator's owner: feedback, which agents read, has no values.
+Json report_json(const WrongReport& report) {
+  const NonfiniteCounts& counts = report.nonfinite;
+  return {{"first", report.element},
+          {"got", report.unwritten ? Json() : value_json(report.got)},
+          {"expected", value_json(report.expected)},
+          {"wrong", report.wrong},
+          {"elements", report.elements},
+          {"not_written", counts.unwritten},
+          {"not_a_number", counts.not_a_number},
+          {"infinite", counts.infinite},
+          {"finite", counts.finite},
+          {"likely", report.cause.text},
+          {"likely_number", nullable(report.cause.number)}};
+}
+
 Json set_json(const VerifiedSet& set) {
   Json json{{"distribution", to_string(set.distribution)},
             {"worst_error", finite(set.errors.worst)},
@@ -29,6 +52,7 @@ Json set_json(const VerifiedSet& set) {
             {"inputs_changed", set.inputs_changed},
             {"guards_changed", set.guards_changed}};
   if (set.redrawn > 0) json["redrawn"] = set.redrawn;
+  if (set.report) json["differs"] = report_json(*set.report);
   if (set.fault) json["fault"] = set.fault->detail;
   return json;
 }
@@ -171,6 +195,7 @@ Json samples_json(const EvaluationOutcome& outcome, const Timings& timings) {
             {"worst_overtime_ms", timings.worst_overtime_ms},
             {"worst_error", finite(timings.errors.worst)}};
   if (timings.fault) json["fault"] = timings.fault->detail;
+  if (timings.report) json["differs"] = report_json(*timings.report);
   return json;
 }
 

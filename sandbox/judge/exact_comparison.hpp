@@ -4,6 +4,7 @@
 
 #include "sandbox/failure/failure.hpp"
 #include "sandbox/judge/bench.hpp"
+#include "sandbox/judge/wrong_elements.hpp"
 #include "sandbox/reference/worker.hpp"
 
 namespace warpsmith::sandbox {
@@ -18,5 +19,11 @@ bool may_contain_indices(const TaskSignature& signature);
 OrFailure<ErrorStats> compare_exactly(Bench& bench, WorkerSession& session, Outputs outputs,
                                       uint32_t worker_set, const BoundRule& rule,
                                       Patience patience);
+
+/// What is wrong with the outputs in which `compare_exactly` found `errors`; call it right after,
+/// with the same arguments. Reads the first elements of each output. Empty if those are right, or
+/// if the only wrong one lies so close to the bound that the host rounds it to the right side.
+std::optional<WrongReport> wrong_report(Bench& bench, Outputs outputs, uint32_t worker_set,
+                                        const BoundRule& rule, const ErrorStats& errors);
 
 }  // namespace warpsmith::sandbox

@@ -205,6 +205,19 @@ ErrorStats HostBench::compare_with_reference(Side side, uint32_t set, const Boun
   return stats;
 }
 
+OutputBlock HostBench::read_block(Outputs outputs, size_t output, uint64_t first,
+                                  uint64_t count) const {
+  const size_t i = outputs_.at(output);
+  const uint64_t size = element_bytes(signature_.tensors[i].dtype);
+  const auto bytes =
+      outputs_of(outputs.side).tensor(outputs.set, i).subspan(first * size, count * size);
+  const Reference reference = reference_of(output);
+  const auto value = reference.value.subspan(first, count);
+  const auto spread = reference.spread.subspan(first, count);
+  return {
+      {bytes.begin(), bytes.end()}, {value.begin(), value.end()}, {spread.begin(), spread.end()}};
+}
+
 void HostBench::copy_outputs(Outputs from, Outputs to) {
   for (const size_t i : outputs_) {
     stream_copy(outputs_of(to.side).tensor(to.set, i), outputs_of(from.side).tensor(from.set, i));

@@ -43,6 +43,8 @@ class HostBench final : public Bench {
   bool guards_intact(uint32_t set) override;
   bool rest_intact() override { return true; }  // candidates map nothing but the sets
   ErrorStats compare_with_reference(Side side, uint32_t set, const BoundRule& rule) override;
+  OutputBlock read_block(Outputs outputs, size_t output, uint64_t first,
+                         uint64_t count) const override;
   void copy_outputs(Outputs from, Outputs to) override;
   void use_profiles(const std::vector<std::vector<float>>& profiles) override;
   ErrorStats compare_outputs(Outputs outputs, Outputs baseline, const BoundRule& rule) override;

@@ -11,6 +11,7 @@
 #include "sandbox/failure/failure.hpp"
 #include "sandbox/judge/inputs.hpp"
 #include "sandbox/judge/numerics.hpp"
+#include "sandbox/judge/wrong_elements.hpp"
 #include "sandbox/reference/baseline.hpp"
 #include "sandbox/timing/schedule.hpp"
 
@@ -23,6 +24,7 @@ struct VerifiedSet {
   bool inputs_changed = false;
   bool guards_changed = false;
   ErrorStats errors;
+  std::optional<WrongReport> report;  // if `errors` are
   uint64_t redrawn = 0;  // earlier draws that were dropped, because eager was wrong on them
 };
 
@@ -66,6 +68,8 @@ struct Timings {
   std::vector<TimedBlock> blocks;
   std::optional<Fault> fault;  // of a timed call
   ErrorStats errors;           // over all timed outputs
+  std::optional<WrongReport>
+      report;  // on the first of them that is wrong, if it was compared exactly
   bool guards_changed = false;
   // Variation of each baseline's time between evaluations: see speedup.hpp.
   double eager_scatter = 0, compile_scatter = 0;
@@ -76,6 +80,7 @@ struct Timings {
 
 /// Everything measured until the evaluation ended.
 struct Measurements {
+  bool on_device = false;      // the candidate's kernels ran on a GPU
   std::optional<Fault> early;  // a failure to compile or load
   std::vector<VerifiedSet> sets;
   std::vector<VerifiedSet> strict_sets;  // by `strict`, of what numerics `paper` passed

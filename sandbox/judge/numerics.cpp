@@ -28,6 +28,25 @@ void pooled(std::span<const float> spread, std::array<double, pool>& out) {
   }
 }
 
+/// Calls `visit` with each element's index, value and deviation.
+template <class Visit>
+void each_element(Dtype dtype, std::span<const std::byte> output, const Reference& reference,
+                  const Visit& visit) {
+  const size_t count = reference.value.size();
+  assert(output.size() == count * element_bytes(dtype) && "output and reference differ in size");
+  assert(reference.spread.size() == count && "spread and reference differ in size");
+  with_type(dtype, [&](auto zero) {
+    std::array<double, pool> spread{};
+    for (size_t first = 0; first < count; first += pool) {
+      const size_t width = std::min(pool, count - first);
+      pooled(reference.spread.subspan(first, width), spread);
+      for (size_t i = 0; i < width; ++i) {
+        visit(first + i, as_double(element<decltype(zero)>(output, first + i)), spread[i]);
+      }
+    }
+  });
+}
+
 }  // namespace
 
 BoundRule bound_for(int evaluations) {
@@ -48,23 +67,22 @@ size_t profile_block_of(size_t count) {
   return std::max(least, std::bit_ceil((count + most_entries - 1) / most_entries));
 }
 
+void each_wrong(Dtype dtype, std::span<const std::byte> output, const Reference& reference,
+                const BoundRule& rule, const std::function<void(size_t, double)>& visit) {
+  const Scale scale = scale_of(dtype, rule);
+  each_element(dtype, output, reference, [&](size_t i, double y, double spread) {
+    ErrorStats own;
+    judge_element(y, reference.value[i], spread, scale, own);
+    if (!own.right()) visit(i, y);
+  });
+}
+
 ErrorStats compare(Dtype dtype, std::span<const std::byte> output, const Reference& reference,
                    const BoundRule& rule) {
-  const size_t count = reference.value.size();
-  assert(output.size() == count * element_bytes(dtype) && "output and reference differ in size");
-  assert(reference.spread.size() == count && "spread and reference differ in size");
   const Scale scale = scale_of(dtype, rule);
-  ErrorStats stats{.elements = count};
-  with_type(dtype, [&](auto zero) {
-    std::array<double, pool> spread{};
-    for (size_t first = 0; first < count; first += pool) {
-      const size_t width = std::min(pool, count - first);
-      pooled(reference.spread.subspan(first, width), spread);
-      for (size_t i = 0; i < width; ++i) {
-        const double y = as_double(element<decltype(zero)>(output, first + i));
-        judge_element(y, reference.value[first + i], spread[i], scale, stats);
-      }
-    }
+  ErrorStats stats{.elements = reference.value.size()};
+  each_element(dtype, output, reference, [&](size_t i, double y, double spread) {
+    judge_element(y, reference.value[i], spread, scale, stats);
   });
   return stats;
 }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "runtime/task.hpp"
@@ -35,6 +36,10 @@ struct Reference {
 /// exactly.
 ErrorStats compare(Dtype dtype, std::span<const std::byte> output, const Reference& reference,
                    const BoundRule& rule);
+
+/// Calls `visit` with the index and value of each element that `compare` finds wrong.
+void each_wrong(Dtype dtype, std::span<const std::byte> output, const Reference& reference,
+                const BoundRule& rule, const std::function<void(size_t, double)>& visit);
 
 /// Elements per entry of a profile for `count` elements: 64, or more to stay within 2^20 entries.
 size_t profile_block_of(size_t count);

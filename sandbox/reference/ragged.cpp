@@ -52,7 +52,8 @@ std::string complaint(const TensorSpec& shown, const TensorSpec& ragged) {
     return "a parameter differs: " + both();
   }
   if (shown.symbols != ragged.symbols) {
-    return "extents are equal to others, or are not, as they are not by get_inputs: " + both();
+    return "sizes that are equal by get_inputs must stay equal, and different ones different: " +
+           both();
   }
   return {};
 }

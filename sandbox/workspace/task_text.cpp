@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/workspace/task_text.hpp"
 
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include "runtime/task_options.hpp"
@@ -58,11 +57,10 @@ Result<std::string> reference_file(std::string_view code) {
 }
 
 std::string task_json(const Task& task, const TaskSignature& signature, std::string_view contract) {
-  static constexpr std::array<const char*, 3> roles{"input", "parameter", "output"};
   OrderedJson buffers = OrderedJson::array();
   for (const TensorSpec& tensor : signature.tensors) {
     buffers.push_back({{"name", tensor.name},
-                       {"role", roles.at(static_cast<size_t>(tensor.role))},
+                       {"role", role_name(tensor.role)},
                        {"dtype", dtype_name(tensor.dtype)},
                        {"shape", tensor.shape},
                        {"symbols", tensor.symbols}});

@@ -14,13 +14,15 @@ from shares import SHARES
 
 _ABOUT = "Makes training tasks: finds operators, composes and filters tasks, stores them; or imports tasks."
 _EXAMPLES = """Without a command it composes. Examples:
-  warpsmith synth --count 200 --seed 5 --out DIR       compose 200 tasks; `warpsmith synth synth --help` has the options
+  warpsmith synth --count 200 --seed 5 --out DIR       compose 200 tasks (also `warpsmith synth compose …`)
+  warpsmith synth compose --help                       show the options of composing
   warpsmith synth import ROWS.parquet --out DIR        take in foreign tasks
   warpsmith synth import DIR --out OTHER --sample 100  judge 100 tasks of a finished set again
   warpsmith synth ingest DIR --slots 4                 have the sandbox take in a finished set
   ssh HOST warpsmith synth worker                      work for a run elsewhere (its --node)
   warpsmith synth crawl --list                         show the operators
-Exit codes: 0 done, 1 a sampled row failed, 2 bad input, 3 infrastructure, 130 interrupted."""
+Exit codes: 0 done, 1 a sampled row failed or an import accepted none, 2 bad input,
+3 infrastructure, 130 interrupted."""
 
 
 def _cache_folder():
@@ -130,7 +132,9 @@ def parser():
     commands = found.add_subparsers(dest="command", required=True)
     crawl = commands.add_parser("crawl", help="finds the operators of the installed torch and transformers")
     crawl.add_argument("--list", action="store_true", help="prints the table; by default its path")
-    synth = commands.add_parser("synth", prog="warpsmith synth", help="composes and filters tasks")
+    synth = commands.add_parser("compose", aliases=["synth"],  # its former name
+                                prog="warpsmith synth", help="composes and filters tasks (the default)")
+    synth.set_defaults(command="compose")
     synth.add_argument("--count", required=True, type=_positive(int), metavar="N", help="tasks to accept")
     synth.add_argument("--seed", required=True, type=int, metavar="S", help="decides the tasks")
     synth.add_argument("--shares", type=shares_of, metavar="1=3.4,2=83.8,…",
@@ -175,7 +179,7 @@ def check(options):
         foreign.check(options.source)
     else:
         _check_composer(options)
-    composed = options.command == "synth" and options.composer == "rules"
+    composed = options.command == "compose" and options.composer == "rules"
     if wrong := windows.complaint(window(options), composed and options.device == "cuda"):
         raise foreign.Unreadable(wrong)
 

@@ -11,6 +11,7 @@ import os
 import resource
 import select
 import signal
+import sys
 import time
 import typing
 
@@ -19,6 +20,9 @@ import namespaces
 import sealing
 from reasons import REASONS, Rejected
 from turns import TURN_LOOK_S, Steps, Turns
+
+FAR_ABOVE = 100  # times the window: no later call would be within it
+FIRST_CALL = {signal.SIGPROF, signal.SIGALRM}  # of the timer of a candidate's first call; they end the process
 
 _MOST_PRINTED, _MOST_RESULT = 1 << 16, 1 << 20  # bytes
 _LOOK_S = 0.1
@@ -35,6 +39,7 @@ class Limits(typing.NamedTuple):
     device: str = "cpu"
     turns: Turns | None = None  # of the GPU: each step waits for its turn
     free: tuple = ("compile",)  # steps that do not use the GPU and need no turn
+    silent: bool = False  # whether a job that prints is rejected
 
 
 def _limit(limits):
@@ -60,7 +65,7 @@ def _say(out, message):
         data = data[os.write(out, data):]
 
 
-def _live(work, limits, stays, given, out, printed):
+def _live(work, limits, stays, given, out, printed, complained):
     """The child's life. Never returns."""
     def end(reason, detail):
         _say(out, {"rejected": reason, "detail": detail})
@@ -69,7 +74,7 @@ def _live(work, limits, stays, given, out, printed):
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.dup2(printed, 1)
-    os.dup2(printed, 2)
+    os.dup2(complained, 2)
     os.setsid()
     sealing.die_with_parent()
     _limit(limits)
@@ -96,7 +101,9 @@ def _live(work, limits, stays, given, out, printed):
 def _outcome(work, job, say):
     """The last message about a job."""
     try:
-        return {"done": work(job, say)}
+        done = {"done": work(job, say)}
+        sys.__stdout__.flush()  # so that what it printed arrives before this message
+        return done
     except Rejected as error:
         reason, detail = error.reason, error.detail
     except MemoryError:
@@ -134,17 +141,18 @@ class Child:
         self.limits, self.stays = limits, stays
         self.results, out = os.pipe()
         self.prints, printed = os.pipe()
+        self.complaints, complained = os.pipe()  # standard error, where libraries warn too
         given, self.jobs = os.pipe()
         gc.freeze()  # the child then does not copy the worker's pages by collecting
         self.pid = os.fork()
         if self.pid == 0:
             try:
-                _close_others({given, out, printed})
-                _live(work, limits, stays, given, out, printed)
+                _close_others({given, out, printed, complained})
+                _live(work, limits, stays, given, out, printed, complained)
             finally:
                 os._exit(1)
         self.living.add(self.pid)
-        for descriptor in (given, out, printed):
+        for descriptor in (given, out, printed, complained):
             os.close(descriptor)
         os.set_blocking(self.jobs, False)
 
@@ -156,14 +164,17 @@ class Child:
             pass  # seen as the end of its results, or as a job that does not end
         turns = Steps(self.limits.turns, self.limits.free, self._go_on)
         try:
-            data, why = _watched(self, turns)
+            data, why, printed = _watched(self, turns)
             status = 0 if self.stays and _is_whole(data) else self.end()
         finally:
             turns.end()
         said = _parsed(data)
         steps = _durations(said, turns.waited)
         try:
-            return _judged(said, why, status), steps
+            result = _judged(said, why, status)
+            if printed and self.limits.silent:
+                raise Rejected("prints", printed.decode(errors="replace").split("\n")[0])
+            return result, steps
         except Rejected as error:
             error.steps = steps
             raise
@@ -176,7 +187,7 @@ class Child:
         """Kills the process and everything it started; its status, or None if it had ended before."""
         if self.pid is None:
             return None
-        for descriptor in (self.results, self.prints, self.jobs):
+        for descriptor in (self.results, self.prints, self.complaints, self.jobs):
             os.close(descriptor)
         pid, self.pid = self.pid, None
         self.living.remove(pid)
@@ -258,29 +269,51 @@ def _held(pid):
         return 0
 
 
+class _Prints:
+    """What a job wrote to standard output and standard error."""
+
+    def __init__(self, child):
+        self.pipes, self.standard = (child.prints, child.complaints), child.prints
+        self.out, self.size = b"", 0
+
+    def take(self, ready):
+        """Whether it is still little."""
+        for pipe in (p for p in self.pipes if p in ready):
+            piece = os.read(pipe, 1 << 16)
+            self.pipes = self.pipes if piece else tuple(p for p in self.pipes if p != pipe)  # the task closed it
+            self.size += len(piece)
+            self.out += piece[:_MOST_PRINTED] if pipe == self.standard else b""
+        return self.size <= _MOST_PRINTED
+
+    def rest(self):
+        """What is on standard output, with what is there and not read."""
+        while self.take(ready := select.select(self.pipes, [], [], 0)[0]) and ready:
+            pass
+        return self.out
+
+
 def _watched(child, turns):
-    """Reads until the child's job ends or breaks a limit. A child with one job ends with it."""
-    limits, began, data, printed = child.limits, time.monotonic(), b"", 0
+    """Reads until the child's job ends or breaks a limit: the results, the reason, and what it printed. A child with
+    one job ends with it."""
+    limits, began, data, prints = child.limits, time.monotonic(), b"", _Prints(child)
     while not (child.stays and _is_whole(data)):
         left = began + limits.seconds * limits.waits + turns.waited_s() - time.monotonic()
         if left <= 0:
-            return data, "timed_out"
+            return data, "timed_out", b""
         if _held(child.pid) > limits.memory:
-            return data, "too_much_memory"
+            return data, "too_much_memory", b""
         look = TURN_LOOK_S if turns.pending is not None else _LOOK_S
-        ready = select.select([child.results, child.prints], [], [], min(left, look))[0]
-        if child.prints in ready:
-            printed += len(os.read(child.prints, 1 << 16))
-            if printed > _MOST_PRINTED:
-                return data, "too_much_output"
+        ready = select.select([child.results, *prints.pipes], [], [], min(left, look))[0]
+        if not prints.take(ready):
+            return data, "too_much_output", b""
         if child.results in ready:
             piece = os.read(child.results, 1 << 16)
             data += piece
             if not piece or len(data) > _MOST_RESULT:
-                return data, "" if not piece else "too_much_output"
+                return data, "" if not piece else "too_much_output", prints.rest()
         if not turns.follow(data):
-            return data, "forged"
-    return data, ""
+            return data, "forged", b""
+    return data, "", prints.rest()
 
 
 def _judged(said, why, status):
@@ -298,4 +331,6 @@ def _judged(said, why, status):
         raise Rejected("forbidden_call", at)
     if number == signal.SIGXCPU:
         raise Rejected("timed_out", at)
+    if number in FIRST_CALL:
+        raise Rejected("too_slow", f"the first call took more than {FAR_ABOVE} times the window")
     raise Rejected("died", f"{at}, signal {number}" if number else f"{at}, exit status {os.WEXITSTATUS(status)}")

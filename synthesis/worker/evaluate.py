@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # What a child does with a candidate: loads, runs, checks, times and compiles it. Each step reports its start.
+import contextlib
 import gc
 import random
+import signal
 import statistics
 import sys
 import time
@@ -11,8 +13,9 @@ import numpy as np
 import torch
 import torch._dynamo  # the dispatch mode needs it; loaded once here, not in each child
 
+from child import FAR_ABOVE
 from cost import Survey, estimate_ms, roofline_ms
-from outputs import check_informative, check_values, flat, same
+from outputs import check_informative, check_values, flat, place_of, same
 from reasons import Rejected
 from used import Calls, unused
 from windows import WITHIN
@@ -150,7 +153,7 @@ class Evaluation:
         self.sample = self.inputs(1)
         kept = [v.clone() if isinstance(v, torch.Tensor) else v for v in self.sample]
         calls = Calls(self.model)
-        with Survey() as survey, calls:
+        with Survey() as survey, calls, self._first_call():
             result = self.model(*self.sample)
         self.outs = flat(result)
         check_values(self.outs)
@@ -162,6 +165,17 @@ class Evaluation:
                 raise Rejected("changes_input")
         if self.settings["signatures"] & {signature_of(self.facts()), self.signature_on_meta()}:
             raise Rejected("same_signature")
+
+    @contextlib.contextmanager
+    def _first_call(self):
+        """Ends this process if the call takes far longer than the window: the other steps call again. On a CPU a load
+        by other processes does not count."""
+        timer = signal.ITIMER_REAL if self.device == "cuda" else signal.ITIMER_PROF
+        signal.setitimer(timer, FAR_ABOVE * self.settings["window"][1] / 1e3)
+        try:
+            yield
+        finally:
+            signal.setitimer(timer, 0)
 
     def signature_on_meta(self):
         """Computed as for known programs: devices divide some layers, such as an LSTM, into other operators."""
@@ -181,7 +195,10 @@ class Evaluation:
     def informative(self):
         others = [flat(self.model(*self.inputs(number))) for number in (2, 3)]
         if any(same(self.outs, other) for other in others) or same(*others):
-            raise Rejected("constant")
+            raise Rejected("constant", "every output" if len(self.outs) > 1 else "the output")
+        for number, out in enumerate(self.outs):
+            if all(len(other) > number and same([out], [other[number]]) for other in others):
+                raise Rejected("constant", place_of(number, out))
         check_informative(self.outs, self.sample)
         if missing := unused(self.ops, self.used, self.functions):  # outputs without any operator are rejected above
             raise Rejected("op_unused", missing)

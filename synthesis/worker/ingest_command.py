@@ -18,7 +18,7 @@ def _took_in(folder, records, contract, options, say):
         ingest.close()
 
 
-def run(options, say):
+def run(options, say, answer):
     """Whether it came to the end. Raises Conflict, and sandbox_calls.Unable; answers until then are kept."""
     path = options.folder / "journal.jsonl"
     settings = settings_of(path)
@@ -31,5 +31,5 @@ def run(options, say):
     finally:
         journal.close()
     say(funnel.line())
-    print(json.dumps({"out": str(options.folder), "tasks": len(rows), **funnel.as_dict()}))
+    answer(json.dumps({"out": str(options.folder), "tasks": len(rows), **funnel.as_dict()}))
     return whole

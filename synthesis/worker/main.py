@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Command line: `synth` composes tasks, `import` imports foreign ones, `ingest` lets the sandbox judge a set, `crawl`
+# Command line: `compose` composes tasks, `import` imports foreign ones, `ingest` lets the sandbox judge a set, `crawl`
 # lists the operators.
 import collections
+import contextlib
 import hashlib
 import itertools
 import json
@@ -29,7 +30,16 @@ FAILED, BAD_INPUT, INFRASTRUCTURE, INTERRUPTED = 1, 2, 3, 130
 
 def say(text):
     """Progress and complaints; standard output is for results."""
-    print(text, file=sys.stderr, flush=True)
+    with contextlib.suppress(BrokenPipeError):  # the work goes on without a reader
+        print(text, file=sys.stderr, flush=True)
+
+
+def answer(text, end="\n"):
+    """A result. A reader that has gone, such as `head`, needs no more of it."""
+    try:
+        print(text, end=end, flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left in the buffer goes there
 
 
 def _asked(request, folder):
@@ -48,8 +58,8 @@ def _prepared(options):
     if request["against"] or not seeds.exists():
         arguments.check_folder("--cache", options.cache)
     with OwnedFolder() as folder:
-        answer = {"against": "", "others": [], **_asked(request, folder)}
-    return {**answer, "versions": tables.versions(), "seeds": str(seeds), "seeds_digest": _digest(seeds)}
+        made = {"against": "", "others": [], **_asked(request, folder)}
+    return {**made, "versions": tables.versions(), "seeds": str(seeds), "seeds_digest": _digest(seeds)}
 
 
 def _table(path):
@@ -143,27 +153,27 @@ def _run(options):
         journal.close()
     written, funnel = store.finish(options.out, settings, journal.records)
     say(funnel.line())
-    print(json.dumps({"out": str(options.out), "tasks": len(written), **funnel.as_dict()}))
-    if status == 0 and getattr(options, "sample", None) and len(written) < funnel.candidates:
-        return FAILED
-    return status
+    answer(json.dumps({"out": str(options.out), "tasks": len(written), **funnel.as_dict()}))
+    failed = options.command == "import" and (not written or options.sample and len(written) < funnel.candidates)
+    return FAILED if status == 0 and failed else status
 
 
 def _ingest(options):
     import ingest_command  # loads pyarrow
     try:
-        return 0 if ingest_command.run(options, say) else INTERRUPTED
+        return 0 if ingest_command.run(options, say, answer) else INTERRUPTED
     except Unable as error:
         raise GaveUp(f"{error}; once that is repaired, the same command goes on") from error
 
 
 def main(given=None):
-    """The exit status: 0 done, 1 a sampled row failed, 2 bad input, 3 infrastructure, 130 interrupted."""
+    """The exit status: 0 done, 1 a sampled row failed or an import accepted none, 2 bad input, 3 infrastructure, 130
+    interrupted."""
     options = arguments.parser().parse_args(given)
     try:
         if options.command == "crawl":
             path = _prepared(options)["seeds"]
-            print("\n".join(_table(path)) if options.list else path)
+            answer("\n".join(_table(path)) if options.list else path)
             return 0
         if options.command == "worker":
             return node.serve(options.gpu)
@@ -188,4 +198,10 @@ if __name__ == "__main__":
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # of a terminal that closes; nohup ignores it
         signal.signal(signal.SIGHUP, signal.default_int_handler)
-    sys.exit(main())
+    try:
+        ended = main()
+    except BrokenPipeError:  # of the reader of --help
+        ended = 0
+    finally:  # also after --help
+        answer("", end="")
+    sys.exit(ended)

@@ -47,15 +47,20 @@ def _is_constant(tensor, axis):
     return bool((spread <= _CONSTANT * tensor.abs().amax(axis)).all())
 
 
+def place_of(number, out):
+    """Names an output for a reader."""
+    return f"output {number} of shape {tuple(out.shape)}"
+
+
 def check_informative(outs, inputs):
     """Rejects outputs that a program could return without computing: zeros, constants, an input."""
-    for out in outs:
+    for number, out in enumerate(outs):
         if any(isinstance(x, torch.Tensor) and x.shape == out.shape and torch.equal(x, out) for x in inputs):
-            raise Rejected("identity")
+            raise Rejected("identity", place_of(number, out))
     wide = [out.double() for out in outs]
     if all(bool(out.abs().max() < _NEAR_ZERO) for out in wide):
         raise Rejected("near_zero")
-    for out in wide:
+    for number, out in enumerate(wide):
         for axis in range(out.dim()):
             if out.shape[axis] > 1 and _is_constant(out, axis):
-                raise Rejected("constant_axis", f"axis {axis} of {tuple(out.shape)}")
+                raise Rejected("constant_axis", f"{place_of(number, out)} along axis {axis}")

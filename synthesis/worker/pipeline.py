@@ -20,6 +20,7 @@ _AHEAD = 64  # candidates per worker that may wait for an earlier one, whose com
 _PROGRESS_S = 10.0
 _START_S, _ANSWER_S = 300.0, 1800.0  # seconds after which a worker counts as lost
 _MOST_DEATHS = 3  # of workers in a row that never answered
+_BAD_ROWS_SHOWN = 5
 _FRUITLESS = 2000  # rejections in a row, after which a run with endless rows stops
 
 
@@ -212,6 +213,8 @@ class Pipeline:
                 record = {"index": record["index"], "reason": "duplicate", "detail": "", "steps": record["steps"]}
             self.journal.add(record)
             self._count(record)
+            if record["reason"] == "bad_row" and self.funnel.reasons["bad_row"] <= _BAD_ROWS_SHOWN:
+                self.say(f"left out: {record['detail']}")
         if time.monotonic() - self.told > _PROGRESS_S:
             self.told = time.monotonic()
             self.say(f"{self.told - self.began:.0f} s: {self.funnel.line()}")

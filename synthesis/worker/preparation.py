@@ -84,7 +84,7 @@ def prepare(request, environment=None):
 
 
 def _prepared(request, environment):
-    """The answer of prepare.py; relays standard error as it arrives. Raises Failed, and OSError if it cannot be started."""
+    """The answer of prepare.py; relays standard error as it arrives. Raises Failed, and OSError if it cannot start."""
     with subprocess.Popen([sys.executable, "-B", str(_PROGRAM)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, errors="replace", env=environment) as process:
         relay = _Relay(process.stderr)

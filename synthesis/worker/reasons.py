@@ -30,6 +30,7 @@ REASONS = {
     "network": "the task opens a socket",
     "writes_files": "the task writes or changes files",
     "forbidden_call": "the task makes a system call that no task needs",
+    "prints": "the task prints on standard output",
     "too_much_output": "the task prints more than 64 KiB",
     "too_much_memory": "the task takes more memory than its limit",
     "timed_out": "the task did not end in time",

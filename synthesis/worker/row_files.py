@@ -84,18 +84,24 @@ def _line_values(line):
 
 
 def lines(stream):
-    """The objects of a stream of JSON lines; a text for each line without one."""
+    """The objects of a stream of JSON lines; a text for each line without one, and None for an empty line."""
     while line := stream.readline(_MOST_LINE):
         whole = line
         while whole and not whole.endswith("\n"):  # the rest of a line that is too long, or the end
             whole = stream.readline(_MOST_LINE)
-        if line.strip():
-            yield _line_values(line)
+        yield _line_values(line) if line.strip() else None
 
 
 def _json_lines(path):
-    with open(path, errors="replace") as file:
-        first = next((values for values in lines(file) if isinstance(values, dict)), None)
+    with open(path, encoding="utf-8-sig", errors="replace") as file:
+        first = problem = None
+        for number, values in enumerate(lines(file), 1):
+            problem = problem or (f"{path}:{number}: {values}" if isinstance(values, str) else None)
+            if isinstance(values, dict):
+                first = values
+                break
+        if first is None and problem:
+            raise Unreadable(f"{problem}, and no other line has a row; expected a JSON object with a column code")
         if first is None or "code" not in first:
             raise Unreadable(f"{path}: no column code, found {', '.join(first or {}) or 'nothing'}")
         file.seek(0)
@@ -104,7 +110,7 @@ def _json_lines(path):
 
 def _program(path):
     try:
-        with open(path, errors="replace") as file:
+        with open(path, encoding="utf-8-sig", errors="replace") as file:
             yield {"code": file.read(MOST_CODE + 1), "data_source": path.parent.name}
     except OSError as error:
         yield f"{path}: {error.strerror}"

@@ -101,8 +101,9 @@ def check(source):
 def read(source):
     """The rows of a file or folder, one after another. Raises Unreadable."""
     for file, reader in _checked_files(source):
-        for number, row in enumerate(reader(file) if callable(reader) else reader):
-            yield _row(row, f"{file}:{number + 1}")
+        for number, row in enumerate(reader(file) if callable(reader) else reader, 1):
+            if row is not None:
+                yield _row(row, f"{file}:{number}")
 
 
 def sample(rows, count):

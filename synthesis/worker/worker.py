@@ -63,7 +63,8 @@ class Worker:
         self.rules = Rules(seeds, settings["seed"], settings["device"], self.window, settings["shares"])
         self.index, signatures = against.load(settings["against"])
         self.judged = {**{k: settings[k] for k in ("device", "window", "compile")}, "signatures": signatures}
-        self.limits = child.Limits(seconds=settings["seconds"], memory=settings["memory"], device=settings["device"])
+        self.limits = child.Limits(seconds=settings["seconds"], memory=settings["memory"], device=settings["device"],
+                                   silent=True)
         self.folder, self.hashes = settings["folder"], set()
         if settings["device"] == "cuda":  # before the namespaces, in which no file can be written
             self.limits = self.limits._replace(turns=Turns(gpus.lease_name()))
@@ -108,7 +109,8 @@ class Worker:
         if row is None:
             return self.rules.candidate(index)
         if row["code"] is None:
-            raise Rejected(row.get("reason", "bad_row"), row["problem"])
+            place = f"{row['name']}: " if row.get("name") else ""
+            raise Rejected(row.get("reason", "bad_row"), place + row["problem"])
         return Candidate(row["code"], row.get("ops") or [], row.get("data_source") or "import", foreign=True)
 
     def _accepted(self, candidate, watch, found):

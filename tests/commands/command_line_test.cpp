@@ -134,6 +134,27 @@ TEST(CommandLineTest, UnknownCommandsAndOptionsAreBadInput) {
   EXPECT_EQ(run({"doctor", "--nurse"}).code, ExitCode::bad_input);
 }
 
+TEST(CommandLineTest, AnUnknownOptionNamesTheNearestOfItsCommand) {
+  const auto refusal = [](std::vector<const char*> words) {
+    const Answer answer = run(std::move(words));
+    EXPECT_EQ(answer.code, ExitCode::bad_input);
+    return answer.err.substr(0, answer.err.find('\n'));
+  };
+  EXPECT_EQ(refusal({"train", "configs/quickstart.toml", "--dryrun"}),
+            "warpsmith: train: no option \"--dryrun\"; the nearest is \"--dry-run\"");
+  EXPECT_EQ(refusal({"runs", "list", "--rot=/tmp"}),
+            "warpsmith: list: no option \"--rot\"; the nearest is \"--root\"");
+  EXPECT_THAT(refusal({"check", "--explian"}), HasSubstr("the nearest is \"--explain\""))
+      << "it says more than that DIR is required";
+  EXPECT_THAT(refusal({"doctor", "--frobnicate"}),
+              StartsWith("warpsmith: doctor: no option \"--frobnicate\"; expected one of --"));
+  for (const Command& command : all_commands()) {
+    if (command.name == "synth") continue;  // it becomes another program
+    EXPECT_THAT(refusal({command.name.c_str(), "--hepl"}), HasSubstr("nearest is \"--help\""))
+        << command.name;
+  }
+}
+
 TEST(CommandLineTest, ConfigPrintsTheEffectiveConfiguration) {
   const Answer answer = run({"config", "configs/quickstart.toml", "--set", "run.seed=11"});
   EXPECT_EQ(answer.code, ExitCode::success) << answer.err;

@@ -34,6 +34,12 @@ TEST(ProgressLineTest, ShowsReadyTasksBeforeTheFirstTrajectory) {
               HasSubstr("tasks ready 7/24 to begin, 26 in all, 2 refused |"));
 }
 
+TEST(ProgressLineTest, SaysWhyTheRunEnds) {
+  ProgressView last = view(10, seconds{40});
+  last.failure = "learner-0 ended: no checkpoint could be written: No space left on device";
+  EXPECT_THAT(ProgressLine{}.next(last), HasSubstr(" | FAILED: learner-0 ended: no checkpoint"));
+}
+
 TEST(ProgressLineTest, ShowsComposedTasksIfThereAreAny) {
   ProgressView before = view(0, seconds{5});
   before.seen.values = {
@@ -138,7 +144,7 @@ TEST(ProgressLineTest, NoTimeLeftIsShownBeforeATrajectoryEnds) {
   now.counts.open = 9;
   EXPECT_THAT(ProgressLine{}.next(now), Not(HasSubstr("left")));
   now.limit = seconds{70};
-  EXPECT_THAT(ProgressLine{}.next(now), HasSubstr("up to 30 s left"));
+  EXPECT_THAT(ProgressLine{}.next(now), HasSubstr("time limit in 30 s"));
   now.counts.admitted = 109;  // the last has ended
   EXPECT_THAT(ProgressLine{}.next(now), HasSubstr(" 0 s left"));
 }

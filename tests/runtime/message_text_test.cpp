@@ -25,6 +25,22 @@ TEST(NearestNameTest, PicksTheClosestName) {
   EXPECT_EQ(nearest_name("x", {}), "");
 }
 
+TEST(NearestNameTest, PathsAreComparedByTheirLastPartThenByTheirTable) {
+  const std::set<std::string> keys{
+      "agent.max_turns",   "learner.gpu",         "learner.optimizer.learning_rate",
+      "learner.step",      "learner.step.tokens", "rollout.concurrent",
+      "sft.learning_rate", "value.learning_rate"};
+  EXPECT_EQ(nearest_path("learner.stepp", keys), "learner.step");
+  EXPECT_EQ(nearest_path("learner.step_tokens", keys), "learner.step.tokens");
+  EXPECT_EQ(nearest_path("learner.step.token", keys), "learner.step.tokens");
+  EXPECT_EQ(nearest_path("learner.learning_rate", keys), "learner.optimizer.learning_rate");
+  EXPECT_EQ(nearest_path("optimizer.learning_rate", keys), "learner.optimizer.learning_rate");
+  EXPECT_EQ(nearest_path("sft.lerning_rate", keys), "sft.learning_rate");
+  EXPECT_EQ(nearest_path("rollout.max_turns", keys), "agent.max_turns");
+  EXPECT_EQ(nearest_path("lerner.gpu", keys), "learner.gpu");
+  EXPECT_EQ(nearest_path("x", {}), "");
+}
+
 TEST(NearestNameTest, ComparesNoMoreThanItsBudget) {
   const std::string wanted(500, 'z');
   std::set<std::string> names{wanted};

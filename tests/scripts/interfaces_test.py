@@ -256,7 +256,8 @@ def optimize():
     file("kernels/fast.cpp", MICRO_KERNEL.read_text())
     file("kernels/wrong.cpp", MICRO_KERNEL.read_text().replace("y[r] = sum", "y[r] = sum + 1"))
     result = place() / "result"
-    end = good("optimize", MICRO_TASK, "--candidates", place() / "kernels", "--out", result, codes=(0, 3))
+    end = good("optimize", MICRO_TASK, "--candidates", place() / "kernels", "--out", result, "--name",
+               "warpsmith_row_square_sum", codes=(0, 3))
     found = json_file("settings.json", result / "settings.json")
     found |= document("settings.json stack", json.loads(json.loads((result / "settings.json").read_text())["stack"]))
     if json.loads((result / "report.json").read_text())["promoted"] is None:
@@ -391,11 +392,13 @@ def mcp():
         found |= document(f"tool {tool['name']}", tool)
     for label, answer in {
             "list_tasks": session.call("list_tasks"),
+            "read_task": session.call("read_task", task="square_mean"),
             "explain_plan": session.call("explain_plan", plan=PLAN),
             "explain_plan, a wrong plan": session.call("explain_plan", plan="[[step]]\nfly = 1\n"),
             "verify": session.call("verify", task="square_mean", files={"kernel.cpp": KERNEL}),
             "submit": session.call("submit", task="square_mean", files={"kernel.cpp": BROKEN}),
-            "submit too often": session.call("submit", task="square_mean", files={"kernel.cpp": BROKEN}),
+            "submit, repeated": session.call("submit", task="square_mean", files={"kernel.cpp": BROKEN}),
+            "submit too often": session.call("submit", task="square_mean", files={"kernel.cpp": BROKEN + "//"}),
             "bad input": session.call("check", task="square_mean")}.items():
         found |= document(label, answer["result"], ("further_baselines",))
     found |= set().union(*(document("progress", one, names={"method"}) for one in session.progress))

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/contract/cpu/cpu_contract.hpp"
 
+#include <fmt/format.h>
+
 #include "sandbox/contract/contract.hpp"
 #include "sandbox/contract/cpu/cpu_compiler.hpp"
 #include "sandbox/contract/cpu/cpu_runner.hpp"
@@ -76,6 +78,53 @@ Result<std::unique_ptr<Contract>> open_cpu(const ContractSlot& slot) {
   return std::make_unique<CpuContract>(slot.options, std::move(compiler));
 }
 
+std::string c_type(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::f32:
+      return "float";
+    case Dtype::f64:
+      return "double";
+    case Dtype::boolean:
+      return "bool";
+    case Dtype::f16:
+    case Dtype::bf16:
+      return "uint16_t";  // the bits
+    case Dtype::u8:
+      return "uint8_t";
+    default:
+      return "int" + std::string(dtype_name(dtype)).substr(1) + "_t";
+  }
+}
+
+/// The line that names a buffer, with the places of its extents in `dims`.
+std::string buffer_declaration(const TensorSpec& tensor, size_t place, size_t first_dim) {
+  const bool is_output = tensor.role == TensorRole::output;
+  const std::string type = (is_output ? "" : "const ") + c_type(tensor.dtype) + "*";
+  const size_t last = first_dim + tensor.shape.size();
+  const std::string dims = tensor.shape.empty() ? "" : fmt::format(": dims[{}]", first_dim);
+  return fmt::format("  {0} {1} = static_cast<{0}>({2}[{3}]);  // {4}{5}{6}\n", type,
+                     variable_name(tensor.name), is_output ? "out" : "in", place,
+                     tensor_summary(tensor), dims,
+                     tensor.shape.size() > 1 ? fmt::format(" to dims[{}]", last - 1) : "");
+}
+
+SubmissionForm form(const TaskSignature& signature) {
+  const std::string head =
+      "extern \"C\" void solve(const void* const* in, void* const* out, const int64_t* dims)";
+  std::string source = fmt::format("#include \"{}\"\n\n{} {{\n", cpu_header_file, head);
+  size_t in = 0, out = 0, dim = 0;
+  for (const TensorSpec& tensor : signature.tensors) {
+    size_t& place = tensor.role == TensorRole::output ? out : in;
+    source += buffer_declaration(tensor, place++, dim);
+    dim += tensor.shape.size();
+  }
+  source += "  // Write every element of the outputs here.\n}\n";
+  return {head + ";",
+          fmt::format("g++ {} {} {}", fmt::join(cpu_compile_flags(), " "), cpu_source_file,
+                      fmt::join(cpu_link_flags(), " ")),
+          {{cpu_source_file, std::move(source)}}};
+}
+
 LibraryBuild library_build() {
   return {cpu_compile_flags(), cpu_link_flags(), {{cpu_header_file, cpu_header_text}}, {}};
 }
@@ -106,7 +155,8 @@ const ContractEntry& cpu_contract() {
                                    .tensor_lines = tensor_lines,
                                    .dims = all_extents,
                                    .open = open_cpu,
-                                   .library_build = library_build};
+                                   .library_build = library_build,
+                                   .form = form};
   return entry;
 }
 

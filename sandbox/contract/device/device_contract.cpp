@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contract `device`: reads the plan, compiles its kernels, matches the two, and lets the launcher
 // execute the plan if the slot has a GPU.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "runtime/log.hpp"
@@ -156,6 +158,63 @@ Result<std::unique_ptr<Contract>> open_device(const ContractSlot& slot) {
   return std::make_unique<DeviceContract>(slot);
 }
 
+std::string cuda_type(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::f32:
+      return "float";
+    case Dtype::f64:
+      return "double";
+    case Dtype::f16:
+      return "__half";
+    case Dtype::bf16:
+      return "__nv_bfloat16";
+    case Dtype::boolean:
+      return "bool";
+    case Dtype::u8:
+      return "uint8_t";
+    default:
+      return "int" + std::string(dtype_name(dtype)).substr(1) + "_t";
+  }
+}
+
+/// The number of elements as an expression of a plan.
+std::string element_count(const TensorSpec& tensor) {
+  return tensor.symbols.empty() ? "1" : fmt::format("{}", fmt::join(tensor.symbols, " * "));
+}
+
+std::string quoted(const std::string& text) {
+  return '"' + text + '"';
+}
+
+/// One kernel that gets all tensors and extents, with a thread for each element of the last output.
+SubmissionForm form(const TaskSignature& signature) {
+  std::vector<std::string> parameters, arguments;
+  std::string notes;
+  for (const TensorSpec& tensor : signature.tensors) {
+    const std::string constness = tensor.role == TensorRole::output ? "" : "const ";
+    parameters.push_back(constness + cuda_type(tensor.dtype) + "* " + variable_name(tensor.name));
+    arguments.push_back(quoted(tensor.name));
+    notes += "// " + variable_name(tensor.name) + ": " + tensor_summary(tensor) + '\n';
+  }
+  for (const std::string& extent : signature.dim_names) {
+    parameters.push_back("long long " + extent);
+    arguments.push_back(quoted(extent));
+  }
+  const std::string head =
+      fmt::format("extern \"C\" __global__ void solve({})", fmt::join(parameters, ", "));
+  const std::string source = fmt::format(
+      "#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n\n{}{} {{\n"
+      "  const long long i = blockIdx.x * static_cast<long long>(blockDim.x) + threadIdx.x;\n"
+      "  // Write every element of the outputs here.\n}}\n",
+      notes, head);
+  const std::string plan = fmt::format(
+      "[[step]]\nlaunch = \"solve\"\ngrid = [\"ceildiv({}, 256)\"]\nblock = [256]\nargs = [{}]\n",
+      element_count(signature.tensors.back()), fmt::join(arguments, ", "));
+  return {head + ", launched by plan.toml",
+          fmt::format("nvrtc {} {}", fmt::join(cuda_compile_flags(), " "), device_source_file),
+          {{std::string(device_source_file), source}, {std::string(plan_file), plan}}};
+}
+
 LibraryBuild library_build() {
   CudaSource implicit = with_implicit_names({});
   return {cuda_compile_flags(), {}, std::move(implicit.files), std::move(implicit.options)};
@@ -177,7 +236,8 @@ const ContractEntry& device_contract() {
       .jail = JailKind::launch,
       .trust = TrustClass::device,
       .open = open_device,
-      .library_build = library_build};
+      .library_build = library_build,
+      .form = form};
   return entry;
 }
 

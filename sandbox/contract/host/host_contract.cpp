@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contract `host`: the submission's Python, and the extension that it may bring, in a separate
 // process that sees only a stage.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -210,6 +212,34 @@ Result<std::unique_ptr<Contract>> open_host(const ContractSlot& slot) {
 
 }  // namespace
 
+namespace {
+
+SubmissionForm form(const TaskSignature& signature) {
+  std::string arguments = "self", held, returned;
+  for (const TensorSpec& tensor : signature.tensors) {
+    const std::string line = tensor.name + ": " + tensor_summary(tensor) + '\n';
+    if (tensor.role == TensorRole::input) arguments += ", " + variable_name(tensor.name);
+    if (tensor.role == TensorRole::parameter) held += "        # " + line;
+    if (tensor.role == TensorRole::output) returned += "        # " + line;
+  }
+  const std::string source = fmt::format(
+      "import torch\nfrom torch import nn\n\n\nclass ModelNew(nn.Module):\n"
+      "    def __init__(self, *init_inputs):  # what get_init_inputs gives\n"
+      "        super().__init__()\n"
+      "        # Model's parameters and buffers, by their names:\n{}\n"
+      "    def forward({}):\n        # Returns:\n{}"
+      "        raise NotImplementedError\n",
+      held, arguments, returned);
+  const LibraryBuild build = host_library_build();
+  return {"class ModelNew(nn.Module) with forward(" + arguments + ")",
+          fmt::format("kernels/*.cu: nvcc {0} {1}; kernels/*_binding.cpp: g++ {0} {2}",
+                      fmt::join(build.compile_flags, " "), fmt::join(build.cuda_flags, " "),
+                      fmt::join(build.host_flags, " ")),
+          {{std::string(host_module_file), source}}};
+}
+
+}  // namespace
+
 const ContractEntry& host_contract() {
   static const ContractEntry entry{
       .name = "host",
@@ -228,7 +258,8 @@ const ContractEntry& host_contract() {
       .staged = true,
       .jail = JailKind::host,
       .open = open_host,
-      .library_build = host_library_build};
+      .library_build = host_library_build,
+      .form = form};
   return entry;
 }
 

@@ -284,6 +284,22 @@ class DeviceBench final : public GpuBench {
     return finish(tally);
   }
 
+  OutputBlock read_block(Outputs outputs, size_t output, uint64_t first,
+                         uint64_t count) const override {
+    const size_t i = outputs_.at(output);
+    const uint64_t size = element_bytes(signature_.tensors[i].dtype);
+    const CUdeviceptr result = region(GpuRegion::result).address();
+    const ReferencePlace& place = references_[output];
+    OutputBlock block{std::vector<std::byte>(count * size), std::vector<double>(count),
+                      std::vector<float>(count)};
+    device_->download(block.output.data(), address_of(outputs, i) + first * size, count * size);
+    device_->download(block.value.data(), result + place.value + first * sizeof(double),
+                      count * sizeof(double));
+    device_->download(block.spread.data(), result + place.spread + first * sizeof(float),
+                      count * sizeof(float));
+    return block;
+  }
+
   void copy_outputs(Outputs from, Outputs to) override {
     for (const size_t i : outputs_) {
       device_->copy(address_of(to, i), address_of(from, i), layout_.slots[i].bytes);

@@ -48,7 +48,16 @@ _FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 _MARK = "warpsmith_perturbed"  # attribute of a tensor: the largest n that it was perturbed with
 
 
-class Float64(TorchDispatchMode):
+class DispatchMode(TorchDispatchMode):
+    """The base of our modes, under which nothing compiled runs. Torch keeps Dynamo out of other modes: it imports
+    Dynamo, which takes two seconds, and passes each call through it."""
+
+    @classmethod
+    def _should_skip_dynamo(cls):
+        return False
+
+
+class Float64(DispatchMode):
     """Replaces lower precisions in casts and factories by float64, so that the reference is free of rounding."""
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -58,7 +67,7 @@ class Float64(TorchDispatchMode):
         return func(*args, **kwargs)
 
 
-class Perturbed(TorchDispatchMode):
+class Perturbed(DispatchMode):
     """Gives every operator's inputs and output a random relative error of up to 3 u sqrt(n), n its inner reduction.
 
     Where terms cancel inside an operator (`op.cancelled`), the error is relative to them.
@@ -266,7 +275,7 @@ class Narrow(Perturbed):
         return out
 
 
-class Rounded(TorchDispatchMode):
+class Rounded(DispatchMode):
     """Every operator reads and writes a lower precision: bfloat16, or the ten bits of TF32.
 
     `hit` is set if anything had a higher precision.
@@ -295,7 +304,7 @@ class Rounded(TorchDispatchMode):
         return self._round(func(*(self._round(a) for a in args), **kwargs))
 
 
-class Cut(TorchDispatchMode):
+class Cut(DispatchMode):
     """Every sum omits terms. `hit` is set if there was a sum."""
 
     def __init__(self, keep):
@@ -312,7 +321,7 @@ class Cut(TorchDispatchMode):
         return func(*args, **kwargs)
 
 
-class Lengths(TorchDispatchMode):
+class Lengths(DispatchMode):
     """Records in `found` how many terms each summing operator adds."""
 
     def __init__(self):
@@ -326,7 +335,7 @@ class Lengths(TorchDispatchMode):
         return out
 
 
-class Survey(TorchDispatchMode):
+class Survey(DispatchMode):
     """Counts operations, finds random operators, which make a task unfit, and records which tensors are read."""
 
     def __init__(self):

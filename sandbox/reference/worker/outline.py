@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # A task's signature from shapes only, for tensors that are too large to create.
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 import operators as op
 import signatures
 from device import LANES, Cpu
 from model_parts import as_outputs, tensors_of
+from modes import DispatchMode
 from refusals import Refused, place
 from task import Task
 
@@ -17,7 +17,7 @@ class _Nowhere(Cpu):
     place = torch.device("meta")
 
 
-class _Statistics(TorchDispatchMode):
+class _Statistics(DispatchMode):
     """Finds the statistics that batch norms change in training without changing their version."""
 
     def __init__(self):

@@ -172,11 +172,89 @@ TEST(ChatAnswerTest, DistinguishesACutStreamFromARefusal) {
             ErrorCode::peer_lost);
   EXPECT_EQ(code(stream_type, "data: {\"choices\": [{\"del"), ErrorCode::peer_lost);
   EXPECT_EQ(code(stream_type, ""), ErrorCode::peer_lost);
-  EXPECT_EQ(code(stream_type, "data: {\"error\": {\"message\": \"busy\"}}\n\n"),
-            ErrorCode::infrastructure);
+  EXPECT_EQ(code(json_type, "{\"choices\": []}"), ErrorCode::peer_lost);
+  EXPECT_EQ(code(stream_type, "data: [DONE]\n\n"), ErrorCode::peer_lost);
   EXPECT_EQ(code(json_type, "{}"), ErrorCode::parse_failed);
-  EXPECT_EQ(code(json_type, "{\"choices\": []}"), ErrorCode::parse_failed);
   EXPECT_EQ(code(json_type, ""), ErrorCode::parse_failed);
+}
+
+/// A stream with one piece of a call in each event.
+Result<ChatAnswer> streamed(std::initializer_list<const char*> pieces) {
+  std::string body;
+  for (const std::string piece : pieces) {
+    body += R"(data: {"choices": [{"delta": {"tool_calls": [)" + piece + "]}}]}\n\n";
+  }
+  return parse_answer(stream_type, body + "data: [DONE]\n\n");
+}
+
+/// "NAME ARGUMENTS" of each call.
+std::vector<std::string> calls_of(const Result<ChatAnswer>& answer) {
+  std::vector<std::string> calls;
+  for (const AnswerCall& call : answer.value().calls) {
+    calls.push_back(call.name + " " + call.arguments);
+  }
+  return calls;
+}
+
+using testing::ElementsAre;
+
+TEST(StreamedCallsTest, IdsSeparateCallsWithoutAnIndex) {
+  EXPECT_THAT(calls_of(streamed({R"({"id": "a", "function": {"name": "read", "arguments": "{}"}})",
+                                 R"({"id": "b", "function": {"name": "bash", "arguments": ""}})",
+                                 R"({"function": {"arguments": "{\"x\": 1}"}})"})),
+              ElementsAre("read {}", "bash {\"x\": 1}"));
+}
+
+TEST(StreamedCallsTest, IdsSeparateCallsOfOneIndex) {
+  EXPECT_THAT(calls_of(streamed(
+                  {R"({"index": 0, "id": "a", "function": {"name": "read", "arguments": "{}"}})",
+                   R"({"index": 0, "id": "b", "function": {"name": "bash", "arguments": "{}"}})"})),
+              ElementsAre("read {}", "bash {}"));
+}
+
+TEST(StreamedCallsTest, WholeCallsWithoutIndexAndIdAreSeparate) {
+  EXPECT_THAT(calls_of(streamed({R"({"function": {"name": "read", "arguments": "{}"}})",
+                                 R"({"function": {"name": "read", "arguments": "{\"a\": 1}"}})"})),
+              ElementsAre("read {}", "read {\"a\": 1}"));
+}
+
+TEST(StreamedCallsTest, ANameThatIsRepeatedCountsOnce) {
+  EXPECT_THAT(
+      calls_of(streamed(
+          {R"({"index": 0, "id": "a", "function": {"name": "read", "arguments": ""}})",
+           R"({"index": 0, "id": "a", "function": {"name": "read", "arguments": "{\"p\""}})",
+           R"({"index": 0, "id": "a", "function": {"name": "read", "arguments": ": 1}"}})"})),
+      ElementsAre("read {\"p\": 1}"));
+}
+
+TEST(ChatAnswerTest, LoneSurrogatesAreReplaced) {
+  const auto answer = parse_answer(
+      stream_type, R"(data: {"choices": [{"delta": {"content": "ok \ud83d"}}]})"
+                   "\n\n"
+                   R"(data: {"choices": [{"delta": {"content": "\udc4b \ud83d\udc4b"}}]})"
+                   "\n\ndata: [DONE]\n\n");
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->content, "ok \uFFFD\uFFFD \U0001F44B");
+}
+
+TEST(ChatAnswerTest, TheCaseOfAMediaTypeDoesNotMatter) {
+  EXPECT_TRUE(parse_answer("Text/Event-Stream; charset=utf-8",
+                           ":\n\ndata: {\"choices\": [{\"delta\": {}}]}\n\ndata: [DONE]\n"));
+}
+
+TEST(ReportedErrorTest, IsFoundWithItsStatusWhereverItIs) {
+  const auto status = [](const char* type, const std::string& body) {
+    const auto error = reported_error(type, body);
+    return error ? error->status : -1;
+  };
+  EXPECT_EQ(status(json_type, R"({"error": {"message": "slow down", "code": 429}})"), 429);
+  EXPECT_EQ(status(json_type, R"({"error": {"message": "x", "code": "503"}})"), 503);
+  EXPECT_EQ(status(json_type, R"({"error": {"message": "x", "type": "rate_limit_error"}})"), 429);
+  EXPECT_EQ(status(json_type, R"({"error": "no"})"), 0);
+  EXPECT_EQ(status(json_type, R"({"choices": [{"message": {}, "error": {"code": 502}}]})"), 502);
+  EXPECT_EQ(status(json_type, R"({"choices": [{"message": {}}], "error": {"code": 429}})"), 429);
+  EXPECT_EQ(status(stream_type, "data: {\"error\": {\"code\": 401}}\n\n"), 401);
+  EXPECT_EQ(status(json_type, R"({"choices": [{"message": {}}], "error": null})"), -1);
 }
 
 TEST(ChatAnswerTest, QuotesTheTextThatArrivedInsteadOfJson) {
@@ -206,7 +284,7 @@ TEST_P(TurnTextTest, IsReadByTheRolloutAsTheSameCalls) {
   answer.calls = {
       {"write", R"({"path": "solution/a.cpp", "content": "int a;\n\"</tool_call>\"\n"})"},
       {"read", R"({"path": "b", "limit": 5, "offset": null})"},
-      {"submit", ""}};
+      {"submit", "null"}};
   const auto turn = policy::parse_turn(turn_text(answer, GetParam()), GetParam());
   ASSERT_TRUE(turn) << turn.error().message;
   EXPECT_EQ(turn->calls,

@@ -58,6 +58,22 @@ TEST(BrainRetryTest, DoesNotRetryPermanentFailures) {
   EXPECT_THAT(assess_reply(moved, endpoint, true).why, HasSubstr("redirects to http://other/"));
 }
 
+TEST(BrainRetryTest, AnErrorInStatus200IsRetriedByItsCode) {
+  const auto action = [](const std::string& body) {
+    return assess_reply(with_status(200, body), endpoint, true).action;
+  };
+  EXPECT_EQ(action(R"({"error": {"message": "x", "code": 429}})"), ReplyAction::retry);
+  EXPECT_EQ(action(R"({"choices": [{"message": {"content": null}}], "error": {"code": 429}})"),
+            ReplyAction::retry);
+  EXPECT_EQ(action(R"({"error": {"message": "x", "code": 400}})"), ReplyAction::fail_turn);
+  EXPECT_EQ(action(R"({"error": {"message": "x"}})"), ReplyAction::fail_turn);
+  EXPECT_EQ(action(R"({"choices": []})"), ReplyAction::retry);
+  const HttpReply key = with_status(
+      200, "data: {\"error\": {\"message\": \"x\", \"code\": 401}}\n\n", "text/event-stream");
+  EXPECT_EQ(assess_reply(key, endpoint, true).action, ReplyAction::end_run);
+  EXPECT_THAT(assess_reply(key, endpoint, true).why, HasSubstr("401: x (in an answer of status"));
+}
+
 /// The first request shows whether the configuration is right.
 TEST(BrainRetryTest, ARefusalEndsTheRunOnlyBeforeTheFirstAnswer) {
   const HttpReply page = with_status(200, "<html>", "text/html");

@@ -61,6 +61,16 @@ TEST_F(SelectionTest, KeepsGoodTrajectoriesAndCountsTheOthersByReason) {
             "1 kept; rejected: invalid_call 1, repeated_call 1, reward 1");
 }
 
+TEST(ThinSelectionTest, LessThanATenthIsWarnedOf) {
+  const std::vector<TrajectoryId> ids(277);
+  const auto text = [&](size_t kept) {
+    return thin_text(
+        {{.run = "/c", .kept = std::vector<TrajectoryId>(kept), .rejected = {{"reward", ids}}}});
+  };
+  EXPECT_THAT(text(11), HasSubstr("only 11 of 288 trajectories are kept"));
+  EXPECT_EQ(text(31), "");
+}
+
 TEST_F(SelectionTest, TheLossCoversOnlySampledTokens) {
   record({written, submitted}, 2);
   const RunConfig c = config();

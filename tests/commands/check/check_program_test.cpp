@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
+#include <nlohmann/json.hpp>
+
 #include "runtime/cuda/driver.hpp"
 #include "runtime/run/durable_file.hpp"
 #include "sandbox/compile/cuda_toolchain.hpp"
@@ -220,6 +222,51 @@ TEST_F(CheckProgramTest, EntriesThatAreNotFilesAreNamedInEveryContract) {
   fs::create_symlink("reference.py", folder() / "reference.py");
   const ChildExit loop = check({folder().string(), "--contract", "cpu"});
   EXPECT_EQ(loop.exit_code, 2) << loop.err;
+}
+
+/// Rows minus their means; `rows` is how many of them the kernel computes.
+std::string centred_rows(const std::string& rows) {
+  return "#include \"warpsmith.h\"\n"
+         "extern \"C\" void solve(const void* const* in, void* const* out, const int64_t* dims) {\n"
+         "  const float* x = (const float*)in[0]; float* y = (float*)out[0];\n"
+         "  for (int64_t r = 0; r < " +
+         rows +
+         "; ++r) {\n    const int64_t n = dims[1]; float sum = 0;\n"
+         "    for (int64_t c = 0; c < n; ++c) sum += x[r * n + c];\n"
+         "    for (int64_t c = 0; c < n; ++c) y[r * n + c] = x[r * n + c] - sum / (float)n;\n"
+         "  }\n}\n";
+}
+
+TEST_F(CheckProgramTest, EveryDeclaredShapeIsJudgedUntilOneIsNotCorrect) {
+  const std::string task = file("centred.py",
+                                "import torch\n"
+                                "class Model(torch.nn.Module):\n"
+                                "    def forward(self, x):\n"
+                                "        return x - x.mean(-1, keepdim=True)\n"
+                                "def get_inputs():\n    return [torch.randn(256, 256)]\n"
+                                "def get_inputs_tall():\n    return [torch.randn(320, 256)]\n"
+                                "def get_inputs_last():\n    return [torch.randn(300, 200)]\n"
+                                "def get_init_inputs():\n    return []\n");
+  const auto judged = [&](const std::string& rows, const char* more) {
+    return check({"--verify-only", more, "--task", task, file("kernel.cpp", centred_rows(rows))});
+  };
+  const ChildExit fixed = judged("256", "--keep=120");
+  EXPECT_EQ(fixed.exit_code, 1) << fixed.out << fixed.err;
+  EXPECT_THAT(fixed.out, StartsWith("get_inputs: passed\n"));
+  EXPECT_THAT(fixed.out, HasSubstr("\nget_inputs_tall: nonfinite\n  set 1 ("));
+  EXPECT_THAT(fixed.out, HasSubstr(": 16384 not written; 16384 of 81920 elements differ, the first "
+                                   "is "));
+  EXPECT_THAT(fixed.out, HasSubstr("[256, 0]; likely: the last 64 of 320 rows are not written or "
+                                   "not computed\n  first wrong element: "));
+  EXPECT_THAT(fixed.out, HasSubstr("[256, 0] is not written, expected "));
+  EXPECT_THAT(fixed.out, HasSubstr("\nget_inputs_last: not judged, because a shape before it is "
+                                   "not correct\n"));
+  const ChildExit all = judged("dims[0]", "--json");
+  EXPECT_EQ(all.exit_code, 0) << all.out << all.err;
+  const auto shapes = nlohmann::json::parse(all.out)["declared_shapes"];
+  ASSERT_EQ(shapes.size(), 3U);
+  for (const auto& shape : shapes) EXPECT_EQ(shape["verdict"], "passed") << shape;
+  EXPECT_EQ(shapes[2]["shape"], "get_inputs_last");
 }
 
 TEST_F(CheckProgramTest, AnExpiredTimeoutIsReportedAsTheUsers) {

@@ -147,6 +147,76 @@ TEST(CheckReportTest, AFailureHasTheSameKeysAndNoVerdictOfTheCandidate) {
   EXPECT_EQ(judgement_text(failure), "infra_sandbox_lost: it is gone\n");
 }
 
+TEST(CheckReportTest, ARefusedTaskIsNoFailureOfTheMachine) {
+  const Judgement refused = InfraFailure{InfraKind::task_refused, "op.py: it is random"};
+  EXPECT_EQ(judgement_text(refused), "task refused: op.py: it is random\n");
+  EXPECT_EQ(json::parse(judgement_json(refused))["verdict"], "infra_task_refused");
+}
+
+TEST(CheckReportTest, AKernelOnACpuCrashesAndHasNoDeviceFault) {
+  Verdict verdict = measured();
+  verdict.outcome = VerdictClass::device_fault;
+  verdict.feedback = "crashed: set 1 (normal): segmentation fault";
+  EXPECT_THAT(judgement_text(verdict),
+              testing::StartsWith("crashed\n  set 1 (normal): segmentation fault\n"));
+  EXPECT_EQ(json::parse(judgement_json(verdict))["verdict"], "device_fault");
+  verdict.feedback = "device_fault: set 1 (normal): illegal address";
+  EXPECT_THAT(judgement_text(verdict),
+              testing::StartsWith("device_fault\n  set 1 (normal): illegal address\n"));
+}
+
+Verdict wrong() {
+  Verdict verdict;
+  verdict.outcome = VerdictClass::wrong;
+  verdict.contract = "cpu";
+  verdict.feedback = "wrong: set 2 (wide): error 9 times the bound";
+  verdict.evidence = R"({"sets": [{"wrong": 0}, {"wrong": 3, "differs": {"first": "y[3, 0]",
+      "got": 0.5, "expected": "inf", "likely_number": 0.25}}]})";
+  return verdict;
+}
+
+TEST(CheckReportTest, AWrongVerdictNamesTheFirstWrongElementWithItsValues) {
+  EXPECT_THAT(judgement_text(wrong()),
+              HasSubstr("  first wrong element: y[3, 0] is 0.5, expected inf (factor or offset: "
+                        "0.25)\n"));
+  Verdict unwritten = wrong();
+  unwritten.evidence = R"({"sets": [{"differs": {"first": "y", "got": null, "expected": 2}}]})";
+  EXPECT_THAT(judgement_text(unwritten),
+              HasSubstr("first wrong element: y is not written, expected 2\n"));
+  EXPECT_THAT(judgement_text(measured()), Not(HasSubstr("first wrong element")));
+}
+
+TEST(CheckReportTest, TheFirstShapeThatIsNotCorrectDecidesElseTheSlowest) {
+  Verdict slow = measured();
+  slow.shapes[1].speedup_eager = 1.5;
+  const JudgedShape first{"get_inputs", measured()}, second{"get_inputs_long", slow},
+      third{"get_inputs_odd", wrong()};
+  EXPECT_EQ(json::parse(shapes_json({first, second}, Request::final))["speedup_eager"], 1.5);
+  const json out = json::parse(shapes_json({first, second, third}, Request::final));
+  EXPECT_EQ(out["verdict"], "wrong");
+  ASSERT_EQ(out["declared_shapes"].size(), 3U);
+  EXPECT_EQ(out["declared_shapes"][1]["shape"], "get_inputs_long");
+  EXPECT_EQ(out["declared_shapes"][1]["speedup_eager"], 1.5);
+  EXPECT_EQ(out["declared_shapes"][2]["verdict"], "wrong");
+}
+
+TEST(CheckReportTest, TextNamesEveryDeclaredShapeIfThereAreSeveral) {
+  const JudgedShape first{"get_inputs", measured()}, second{"get_inputs_odd", wrong()};
+  EXPECT_EQ(shapes_text({first}, {}, Request::final), judgement_text(measured()));
+  const std::string text = shapes_text({first, second}, {"get_inputs_last"}, Request::final);
+  EXPECT_THAT(text, testing::StartsWith("get_inputs: passed\n"));
+  EXPECT_THAT(text, HasSubstr("\nget_inputs_odd: wrong\n"));
+  EXPECT_THAT(text, HasSubstr("\nget_inputs_last: not judged, because a shape before it is not "
+                              "correct\n"));
+}
+
+TEST(CheckReportTest, TextSaysThatContractCpuTimesOneCore) {
+  EXPECT_THAT(judgement_text(measured()), HasSubstr("  contract cpu times one core: "));
+  Verdict verdict = measured();
+  verdict.contract = "device";
+  EXPECT_THAT(judgement_text(verdict), Not(HasSubstr("one core")));
+}
+
 TEST(CheckReportTest, AProfileIsRewardedLikeAFinalVerdict) {
   EXPECT_EQ(judgement_text(measured(), Request::profile), judgement_text(measured()));
   EXPECT_EQ(judgement_json(measured(), Request::profile), judgement_json(measured()));

@@ -93,11 +93,14 @@ TEST(SuiteFiguresTest, SharesAreEmptyIfNothingWasJudged) {
   SuiteRecords records;
   records.samples["a"] = {passing(2, 2)};
   records.dropped["b"] = "no recorded solution for task b";
-  const SuiteReport report{"/runs/R", plan_of(1), {}, suite_table(plan_of(1), records)};
+  SuiteReport report{"/runs/R", plan_of(1), {}, suite_table(plan_of(1), records)};
+  report.one_core = true;
   const SuiteRow& level = row(report.table, SuiteScope::level, "level2");
   EXPECT_FALSE(level.pass_rate || level.eager.faster || level.compile.fast[0] ||
                level.eager.best_fast[3]);
   const std::string text = to_text(report);
+  EXPECT_NE(text.find("\ncontract cpu times one core: "), std::string::npos) << text;
+  EXPECT_NE(to_html(report, nullptr).find("contract cpu times one core: "), std::string::npos);
   const size_t line = text.find("level2, strict");
   EXPECT_EQ(text.substr(line, text.find('\n', line) - line).find("0.0"), std::string::npos) << text;
   EXPECT_NE(to_csv(report.table).find("\nlevel,level2,,strict,0,0,1,0,,,,"), std::string::npos);

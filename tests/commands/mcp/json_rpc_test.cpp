@@ -12,14 +12,21 @@ namespace {
 
 using nlohmann::json;
 
-RpcCode code_of(std::string_view line) {
+/// The entry of a line that is no batch.
+RpcEntry entry_of(std::string_view line) {
   const RpcLine read = read_rpc_line(line);
+  EXPECT_FALSE(read.is_batch);
+  return read.entries.at(0);
+}
+
+RpcCode code_of(std::string_view line) {
+  const RpcEntry read = entry_of(line);
   return read.error ? read.error->code : RpcCode{};
 }
 
 TEST(JsonRpcTest, ARequestHasAnIdAndParameters) {
   const auto read =
-      read_rpc_line(R"({"jsonrpc": "2.0", "id": "a", "method": "ping", "params": {"x": 1}})");
+      entry_of(R"({"jsonrpc": "2.0", "id": "a", "method": "ping", "params": {"x": 1}})");
   ASSERT_TRUE(read.message);
   EXPECT_EQ(read.message->id, "\"a\"");
   EXPECT_EQ(read.message->method, "ping");
@@ -27,13 +34,45 @@ TEST(JsonRpcTest, ARequestHasAnIdAndParameters) {
 }
 
 TEST(JsonRpcTest, ANotificationHasNoId) {
-  EXPECT_FALSE(read_rpc_line(R"({"jsonrpc": "2.0", "method": "m"})").message.value().id);
+  EXPECT_FALSE(entry_of(R"({"jsonrpc": "2.0", "method": "m"})").message.value().id);
 }
 
 TEST(JsonRpcTest, AnAnswerOfTheClientNeedsNoAction) {
-  const RpcLine read = read_rpc_line(R"({"jsonrpc": "2.0", "id": 1, "result": {}})");
+  for (const char* result : {"{}", "null"}) {
+    const RpcEntry read =
+        entry_of(R"({"jsonrpc": "2.0", "id": 1, "result": )" + std::string(result) + "}");
+    EXPECT_FALSE(read.message);
+    EXPECT_FALSE(read.error);
+  }
+}
+
+TEST(JsonRpcTest, ANullCountsAsAbsent) {
+  const auto read = entry_of(R"({"jsonrpc": "2.0", "id": 1, "method": "m", "params": null})");
+  EXPECT_EQ(read.message.value().params, "{}");
+  const auto inner = entry_of(
+      R"({"jsonrpc": "2.0", "id": 1, "method": "m", "params": {"a": {"b": null}, "c": 1}})");
+  EXPECT_EQ(inner.message.value().params, R"({"a":{},"c":1})");
+}
+
+TEST(JsonRpcTest, AWrongNotificationNeedsNoAction) {
+  const RpcEntry read = entry_of(R"({"jsonrpc": "2.0", "method": "m", "params": []})");
   EXPECT_FALSE(read.message);
   EXPECT_FALSE(read.error);
+}
+
+TEST(JsonRpcTest, ABatchHasAnEntryForEachMessage) {
+  const RpcLine read = read_rpc_line(R"([{"jsonrpc": "2.0", "id": 1, "method": "m"}, 5])");
+  EXPECT_TRUE(read.is_batch);
+  ASSERT_EQ(read.entries.size(), 2U);
+  EXPECT_EQ(read.entries[0].message.value().id, "1");
+  EXPECT_EQ(read.entries[1].error.value().code, RpcCode::invalid_request);
+  EXPECT_EQ(rpc_batch({"{}", "[]"}), "[{},[]]");
+}
+
+TEST(JsonRpcTest, LoneSurrogatesAreReplaced) {
+  const auto read =
+      entry_of(R"({"jsonrpc": "2.0", "id": 1, "method": "m", "params": {"x": "\ud83d"}})");
+  EXPECT_EQ(json::parse(read.message.value().params)["x"], "\uFFFD");
 }
 
 TEST(JsonRpcTest, WrongLinesHaveCodes) {
@@ -50,7 +89,7 @@ TEST(JsonRpcTest, WrongLinesHaveCodes) {
 }
 
 TEST(JsonRpcTest, AnErrorHasTheRequestsId) {
-  const RpcLine read = read_rpc_line(R"({"id": 7, "method": "m"})");
+  const RpcEntry read = entry_of(R"({"id": 7, "method": "m"})");
   const json error = json::parse(rpc_error(read.error.value()));
   EXPECT_EQ(error["id"], 7);
   EXPECT_EQ(error["error"]["code"], -32600);
@@ -120,9 +159,20 @@ TEST_F(LineReaderTest, ALongLineIsSkippedWhole) {
   EXPECT_EQ(line_, "ok");
 }
 
-TEST_F(LineReaderTest, TheEndIsReported) {
-  write("half");
+TEST_F(LineReaderTest, TheEndIsReportedAfterALastLineWithoutNewline) {
+  write("one\nlast");
   close_writer();
+  EXPECT_EQ(next(), LineReader::Status::line);
+  EXPECT_EQ(next(), LineReader::Status::line);
+  EXPECT_EQ(line_, "last");
+  EXPECT_EQ(next(), LineReader::Status::end);
+  EXPECT_EQ(next(), LineReader::Status::end);
+}
+
+TEST_F(LineReaderTest, ALongLastLineIsSkipped) {
+  write("0123456789");
+  close_writer();
+  EXPECT_EQ(next(), LineReader::Status::too_long);
   EXPECT_EQ(next(), LineReader::Status::end);
 }
 

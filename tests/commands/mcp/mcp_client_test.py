@@ -7,8 +7,10 @@ that times are there and fit each other, not what they are.
 
 import asyncio
 import json
+import math
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -50,6 +52,39 @@ args = ["x", "partial", "d1"]
 """
 
 
+UNSEEN_TASK = """import torch
+from torch import nn
+
+DEVICE = "cpu"
+
+
+class Model(nn.Module):
+    def forward(self, left, right):
+        return left * 0.75 + right * right - 1.5
+
+
+def get_inputs():
+    return [torch.randn(192, 1024), torch.randn(192, 1024)]
+
+
+def get_init_inputs():
+    return []
+"""
+TO_FILL_IN = "  // Write every element of the outputs here.\n"
+
+
+def loop_of(told):
+    """The module's expression over all elements, by the names and shapes of `read_task`'s answer."""
+    expression = re.search(r"return (.*)", told["reference"]).group(1)
+    buffers = told["task"]["buffers"]
+    for buffer in buffers:
+        expression = re.sub(rf"\b{buffer['name']}\b", f"{buffer['name']}[i]", expression)
+    output = buffers[-1]
+    expression = re.sub(r"\d+\.\d+", r"\g<0>f", expression)
+    count = math.prod(output["shape"])
+    return f"  for (int64_t i = 0; i < {count}; ++i) {output['name']}[i] = {expression};\n"
+
+
 def command(*options):
     return [os.environ["WARPSMITH_TEST_PROGRAM"], "mcp", *options]
 
@@ -87,6 +122,30 @@ class ProtocolTest(unittest.TestCase):
         self.assertEqual(self.answers('{"jsonrpc": "2.0", "method": "notifications/initialized"}',
                                       '{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {}}'), [])
 
+    def test_nulls_count_as_absent(self):
+        end = '{"jsonrpc": "2.0", "id": 9, "method": "ping"}'
+        answers = self.answers('{"jsonrpc": "2.0", "method": "notifications/initialized", "params": null}',
+                               '{"jsonrpc": "2.0", "id": 2, "method": "ping", "params": null}',
+                               '{"jsonrpc": "2.0", "id": 3, "method": "tools/list", "params": null}', end)
+        self.assertEqual([answer["id"] for answer in answers], [2, 3, 9])
+        self.assertFalse([answer for answer in answers if "error" in answer])
+
+    def test_all_that_was_received_is_answered_before_the_end(self):
+        call = {"jsonrpc": "2.0", "method": "tools/call"}
+        plan = {"name": "explain_plan", "arguments": {"plan": "x = 1\n"}}
+        lines = [json.dumps({**call, "id": number, "params": plan}) for number in range(8)]
+        end = subprocess.run(command(), input="\n".join(lines), capture_output=True, text=True, timeout=PATIENCE_S)
+        self.assertEqual(end.returncode, 0, end.stderr)
+        self.assertEqual([json.loads(line)["id"] for line in end.stdout.splitlines()], list(range(8)))
+
+    def test_a_batch_is_taken_where_the_protocol_has_them(self):
+        ask = '{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "%s"}}'
+        batch = '[{"jsonrpc": "2.0", "id": 2, "method": "ping"}, {"jsonrpc": "2.0", "id": 3, "method": "ping"}]'
+        _, answers = self.answers(ask % "2025-03-26", batch)
+        self.assertEqual([answer["id"] for answer in answers], [2, 3])
+        _, refused = self.answers(ask % "2025-06-18", batch)
+        self.assertIn("2025-03-26", refused["error"]["message"])
+
     def test_the_protocols_version_is_agreed_on(self):
         ask = '{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "%s"}}'
         old, unknown = self.answers(ask % "2024-11-05", ask % "1999-01-01")
@@ -106,10 +165,10 @@ class ProtocolTest(unittest.TestCase):
 @unittest.skipIf(mcp is None, "this interpreter has no `mcp`; scripts/requirements.lock lists it")
 @unittest.skipUnless("WARPSMITH_TEST_PROGRAM" in os.environ, "WARPSMITH_TEST_PROGRAM is not set")
 class ClientTest(unittest.TestCase):
-    def session(self, work, *options):
+    def session(self, work, *options, tasks="configs/tasks/cpu/train"):
         """Runs the coroutine function `work` with a session."""
         async def run():
-            program, *arguments = command("--tasks", "configs/tasks/cpu/train", *options)
+            program, *arguments = command("--tasks", tasks, *options)
             parameters = StdioServerParameters(command=program, args=arguments, env=dict(os.environ))
             async with stdio_client(parameters) as (read, write), mcp.ClientSession(read, write) as session:
                 await session.initialize()
@@ -129,7 +188,7 @@ class ClientTest(unittest.TestCase):
         async def work(session):
             return (await session.list_tools()).tools
         names = [tool.name for tool in self.session(work)]
-        self.assertEqual(names, ["list_tasks", "check", "verify", "profile", "explain_plan", "submit"])
+        self.assertEqual(names, ["list_tasks", "read_task", "check", "verify", "profile", "explain_plan", "submit"])
 
     def test_tasks_are_listed(self):
         error, text, body = self.parts(self.call("list_tasks", {}))
@@ -163,6 +222,14 @@ class ClientTest(unittest.TestCase):
         self.assertFalse(error, text)
         self.assertEqual(body["verdict"], "nonfinite")
         self.assertIs(body["correct"], False)
+        self.assertNotIn("jail:", text)
+
+    def test_the_jail_is_shown_on_request(self):
+        kernel = {"task": "square_mean", "files": {"kernel.cpp": RIGHT_KERNEL}}
+        error, text, body = self.parts(self.call("verify", {**kernel, "jail": True}))
+        self.assertFalse(error, text)
+        self.assertIn("jail:", text)
+        self.assertTrue(body["jail"])
 
     def test_a_broken_kernel_is_a_compile_error(self):
         _, _, body = self.parts(self.call("verify", {"task": TASK, "files": {"kernel.cpp": "int x = ;"}}))
@@ -170,17 +237,21 @@ class ClientTest(unittest.TestCase):
 
     def test_submissions_are_counted_and_limited(self):
         async def work(session):
-            files = {"kernel.cpp": "int x = ;"}
             folder, name = os.path.split(TASK)
             with tempfile.NamedTemporaryFile(suffix=".py") as copy:
                 shutil.copyfile(TASK, copy.name)
-                tasks = TASK, f"{folder}/./{name}", copy.name
-                return [await session.call_tool("submit", {"task": task, "files": files}) for task in tasks]
+                calls = [(task, f"int x = ;{ending}") for ending in ("", "//")
+                         for task in (TASK, f"{folder}/./{name}", copy.name)]
+                return [await session.call_tool("submit", {"task": task, "files": {"kernel.cpp": text}})
+                        for task, text in calls]
         first, *others = map(self.parts, self.session(work, "--max-submissions", "1"))
-        self.assertEqual(first[2]["submission"], 1)
-        for other in others:
-            self.assertTrue(other[0])
-            self.assertIn("submissions of this task are used", other[1])
+        self.assertEqual((first[2]["submission"], first[2]["repeated"]), (1, False))
+        for error, text, body in others[:2]:
+            self.assertFalse(error, text)
+            self.assertEqual((body["submission"], body["repeated"]), (1, True), "the same is not counted again")
+        for error, text, _ in others[2:]:
+            self.assertTrue(error)
+            self.assertIn("submissions of this task are used", text)
 
     def test_a_right_kernel_is_checked_verified_profiled_and_submitted(self):
         """From the list of tasks to the verdict, in one session."""
@@ -211,6 +282,28 @@ class ClientTest(unittest.TestCase):
                                    delta=body["speedup_eager"] / 2)
         self.assertTrue(told, "a call that takes seconds reports progress")
         self.assertEqual(answers["submit"][2]["submission"], 1)
+
+    def test_an_agent_solves_a_task_that_it_has_not_seen_by_answers_only(self):
+        """It knows the protocol, C and that a task is an expression over the elements of its inputs."""
+        async def work(session):
+            task = self.parts(await session.call_tool("list_tasks", {}))[2]["tasks"][0]["id"]
+            _, text, told = self.parts(await session.call_tool("read_task", {"task": task}))
+            self.assertIn("class Model", text)
+            submission = told["submission"]
+            (name, template), = submission["files"].items()
+            submission["files"][name] = template.replace(TO_FILL_IN, loop_of(told))
+            return text, told, self.parts(await session.call_tool("submit", submission))
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "unseen.py").write_text(UNSEEN_TASK, encoding="utf-8")
+            text, told, (error, verdict, body) = self.session(work, tasks=folder)
+        for part in (told["entry_point"], told["compile_line"], told["skill"], told["reference"], TO_FILL_IN,
+                     *told["headers"].values()):
+            self.assertIn(part.strip(), text)
+        self.assertEqual([dim["value"] for dim in told["task"]["dims"]], [192, 1024] * 3)
+        if body["verdict"] == "unstable_timing":
+            self.skipTest(f"the machine gives no stable times: {verdict}")
+        self.assertFalse(error, verdict)
+        self.assertEqual((body["verdict"], body["submission"]), ("passed", 1), verdict)
 
 
 if __name__ == "__main__":

@@ -119,5 +119,60 @@ TEST_F(McpSessionTest, PingIsAnsweredDuringACallAndTheQueueIsBounded) {
   session_.stop();
 }
 
+TEST_F(McpSessionTest, ABatchIsAnsweredAsOneWhereTheProtocolHasThem) {
+  session_.handle(
+      R"({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-03-26"}})");
+  session_.handle(
+      R"([{"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "echo"}},
+          {"jsonrpc": "2.0", "method": "notifications/initialized"},
+          {"jsonrpc": "2.0", "id": 3, "method": "ping"}])");
+  const json answers = lines_.await(2).at(1);
+  ASSERT_EQ(answers.size(), 2U);
+  EXPECT_EQ(answers[0]["id"].get<int>() + answers[1]["id"].get<int>(), 2 + 3) << "in any order";
+}
+
+TEST_F(McpSessionTest, ABatchOfNotificationsIsNotAnswered) {
+  session_.handle(
+      R"({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-03-26"}})");
+  session_.handle(R"([{"jsonrpc": "2.0", "method": "notifications/initialized"}])");
+  session_.handle(R"({"jsonrpc": "2.0", "id": 2, "method": "ping"})");
+  EXPECT_EQ(lines_.await(2).at(1)["id"], 2);
+}
+
+TEST_F(McpSessionTest, OtherVersionsRefuseABatchByName) {
+  session_.handle(
+      R"({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18"}})");
+  session_.handle(R"([{"jsonrpc": "2.0", "id": 2, "method": "ping"}])");
+  const json refused = lines_.await(2).at(1);
+  EXPECT_EQ(refused["error"]["code"], -32600);
+  EXPECT_THAT(refused["error"]["message"].get<std::string>(),
+              testing::HasSubstr("agree on version 2025-03-26"));
+}
+
+TEST_F(McpSessionTest, ACancelledCallLeavesTheRestOfItsBatch) {
+  session_.handle(
+      R"({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-03-26"}})");
+  call(2, "slow", {{"progressToken", "t"}});
+  (void)lines_.await(2);  // it runs, so that the batch waits
+  session_.handle(
+      R"([{"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": "echo"}},
+          {"jsonrpc": "2.0", "id": 4, "method": "ping"}])");
+  cancel(3);
+  const json answers = lines_.await(3).at(2);
+  ASSERT_EQ(answers.size(), 1U);
+  EXPECT_EQ(answers[0]["id"], 4);
+  cancel(2);
+}
+
+TEST_F(McpSessionTest, AllAnswersCanBeAwaited) {
+  call(1, "slow", {{"progressToken", "t"}});
+  call(2, "echo");
+  (void)lines_.await(1);
+  EXPECT_FALSE(session_.await_answers(std::chrono::milliseconds{0}));
+  cancel(1);
+  EXPECT_TRUE(session_.await_answers(std::chrono::seconds{60}));
+  EXPECT_EQ(lines_.await(2).at(1)["id"], 2);
+}
+
 }  // namespace
 }  // namespace warpsmith::commands

@@ -160,7 +160,7 @@ sandbox::BoundPlan bound(const std::string& text, const TaskSignature& over) {
 ExportedKernel exported() {
   ExportedKernel kernel;
   kernel.form = ExportForm::plan;
-  kernel.task.id = "steps";
+  kernel.name = "warpsmith_steps";
   kernel.task.device = DeviceClass::cuda;
   kernel.task.code = reference;
   kernel.files = {{"kernels.cu", kernels}, {"plan.toml", plan_text}};

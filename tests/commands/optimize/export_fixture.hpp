@@ -36,7 +36,7 @@ class ExportFixture : public testing::Test {
     spec.directory = folder_.path();
     auto child = Child::start(spec);
     if (!child) throw std::runtime_error(child.error().message);
-    return child->wait(Deadline::after(std::chrono::minutes{4}));
+    return child->wait(Deadline::after(std::chrono::minutes{10}));
   }
 
  private:

@@ -107,7 +107,7 @@ extern "C" void scale(const float* x, const float* by, float* y, long n, long co
 ExportedKernel exported(const std::string& name) {
   ExportedKernel kernel;
   kernel.form = ExportForm::module;
-  kernel.task.id = name;
+  kernel.name = "warpsmith_" + name;
   kernel.task.code = reference;
   kernel.files = {{"model_new.py", model_new},
                   {"helper.py", "import torch.nn as nn\nNORM = nn.BatchNorm1d\n"},
@@ -184,12 +184,21 @@ for call in (lambda: one.solve(given[0].double(), *given[1:]), lambda: one.solve
         call()
     except ValueError as error:
         print(error)
+given[1].requires_grad_()
+outs = one.solve(*given)
+for call in (outs[0].sum().backward, lambda: one.solve_out(*given, *[torch.empty(6, 8) for _ in outs])):
+    try:
+        call()
+    except RuntimeError as error:
+        print(error)
 )py"});
   EXPECT_EQ(end.exit_code, 0) << end.err;
   EXPECT_THAT(end.out, HasSubstr("apart 1.0 True"));
   EXPECT_THAT(end.out, HasSubstr("own True False"));
   EXPECT_THAT(end.out, HasSubstr("warpsmith_one: expected torch.float32, got torch.float64"));
   EXPECT_THAT(end.out, HasSubstr("warpsmith_one: sizes [[2, 8], [8], [8], [8]] were not judged"));
+  EXPECT_THAT(end.out, HasSubstr("warpsmith_one: solve has no gradient"));
+  EXPECT_THAT(end.out, HasSubstr("warpsmith_one: solve_out has no gradient"));
 }
 
 TEST_F(ModuleExport, KernelsCompileWithoutAGpu) {

@@ -111,7 +111,7 @@ TEST_F(OptimizeBrainTest, TheRightAndFastOneOfSeveralIsPromotedWithItsOrigin) {
   }};
   const ChildExit end =
       run(with(asking(endpoint.url(), micro_task), {"--attempts", "3", "--time", "5m"}));
-  if (lacks_verdict(end)) GTEST_SKIP() << "the machine gives no stable times: " << end.out;
+  if (lacks_stable_times(end)) GTEST_SKIP() << "the machine gives no stable times: " << end.out;
   ASSERT_EQ(end.exit_code, 0) << end.out << end.err;
   EXPECT_EQ(endpoint.requests().size(), 5U) << "3 answers, one refusal, one cut stream";
   const json all = report();
@@ -153,7 +153,7 @@ TEST_F(OptimizeBrainTest, TheBestVerdictOfATrajectoryCountsNotItsLast) {
                {"--attempts", "1"}));
   EXPECT_THAT((std::vector<int>{0, 1, 3}), testing::Contains(end.exit_code)) << end.err;
   EXPECT_EQ(found(), std::vector<std::string>{"trajectory-1-turn-1"}) << end.err;
-  if (lacks_verdict(end)) GTEST_SKIP() << "the machine gives no stable times: " << end.out;
+  if (lacks_stable_times(end)) GTEST_SKIP() << "the machine gives no stable times: " << end.out;
   EXPECT_EQ(report()["candidates"][0]["shapes"][0]["verdict"], "passed");
 }
 

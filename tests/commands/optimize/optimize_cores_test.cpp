@@ -116,6 +116,7 @@ TEST(ExportTemplate, APlaceholderWithoutAValueIsAnErrorThatNamesIt) {
 ExportedKernel exported() {
   ExportedKernel kernel;
   kernel.task.id = "row-sums";
+  kernel.name = "warpsmith_row_sums";
   kernel.task.code = "class Model: pass\n";
   kernel.files = {{"kernel.cpp", "// kernel\n"}};
   TaskSignature signature;
@@ -145,12 +146,33 @@ TEST(ExportPackage, HoldsTheKernelTheOpAndItsTest) {
   for (const auto& [name, text] : files) EXPECT_THAT(text, Not(HasSubstr("@PACKAGE@"))) << name;
 }
 
+TEST(ExportPackage, ItsDefaultNameTellsOperatorsAndKernelsOfOneFileNameApart) {
+  ExportedKernel kernel = exported();
+  const std::string name = default_package_name(kernel.task, kernel.files);
+  EXPECT_TRUE(name.starts_with("warpsmith_row_sums_")) << name;
+  EXPECT_TRUE(check_package_name(name));
+  Task other = kernel.task;
+  other.code += "# other\n";
+  EXPECT_NE(default_package_name(other, kernel.files), name);
+  EXPECT_NE(default_package_name(kernel.task, {{"kernel.cpp", "// other\n"}}), name);
+  kernel.name.clear();
+  EXPECT_TRUE(export_package(kernel).contains(name + "/op.py") ||
+              export_package(kernel).contains(name + "/csrc/op.cpp"));
+}
+
+TEST(ExportPackage, ANameThatPythonOrTorchCannotUseIsRefused) {
+  for (const char* name : {"", "1x", "row-sums", "a.b", "lambda", "torch"}) {
+    EXPECT_FALSE(check_package_name(name)) << name;
+  }
+  EXPECT_TRUE(check_package_name("_Row_sums2"));
+}
+
 OptimizeReport optimized() {
   OptimizeReport report;
   report.operator_file = "op<1>.py";
   report.candidates = {full_attempt()};
   report.promotion = promote({}, report.candidates, 0.05);
-  report.left_out = {{"b", "noise"}};
+  report.left_out = {{"b", {InfraKind::noise, "unstable"}}};
   report.diff = "-a<b\n+c\n";
   report.runner_up = "b";
   report.stack = "{}";
@@ -162,7 +184,8 @@ TEST(OptimizeReport, JsonContainsEvidenceOfThePromotedKernel) {
   EXPECT_EQ(out["promoted"]["name"], "a");
   EXPECT_EQ(out["promoted"]["shapes"][0]["evidence"]["seed"], "7");
   EXPECT_FALSE(out["candidates"][0]["shapes"][0].contains("evidence"));
-  EXPECT_EQ(out["not_judged"][0]["reason"], "noise");
+  EXPECT_EQ(out["not_judged"][0]["reason"], "unstable");
+  EXPECT_EQ(out["not_judged"][0]["kind"], "infra_noise");
 }
 
 TEST(OptimizeReport, ThePageEscapesAndNeedsNoOtherFile) {
@@ -175,9 +198,45 @@ TEST(OptimizeReport, ThePageEscapesAndNeedsNoOtherFile) {
 TEST(OptimizeReport, TextSaysWhyNothingIsBetter) {
   OptimizeReport report = optimized();
   report.promotion = promote({}, report.candidates, 2.0);
+  EXPECT_THAT(to_text(report), AllOf(HasSubstr("- a: not clearly faster"),
+                                     HasSubstr("? b: no verdict: infra_noise: unstable\n"),
+                                     HasSubstr("nothing better\n")));
+}
+
+TEST(OptimizeReport, TextHasATableOfFactorsOverAllIncumbents) {
+  OptimizeReport report = optimized();
+  report.shapes = {"get_inputs"};
+  Attempt mine = full_attempt();
+  mine.name = "mine";
+  report.promotion = promote({mine}, report.candidates, 0.05);
   EXPECT_THAT(to_text(report),
-              AllOf(HasSubstr("- a: not clearly faster"), HasSubstr("? b: no verdict: noise\n"),
-                    HasSubstr("no GPU\nnothing better\n")));
+              HasSubstr("times as fast as each incumbent, with the 95 % interval:\n"
+                        "kernel  shape       eager                 mine\n"
+                        "a       get_inputs  2.00x (1.90 to 2.10)  1.00x (0.90 to 1.11)\n"));
+}
+
+TEST(OptimizeReport, TextHasTheLinesThatTestAndImportTheExport) {
+  OptimizeReport report = optimized();
+  report.exported = ExportPlace{"/r/export", "warpsmith_op"};
+  EXPECT_THAT(to_text(report),
+              HasSubstr("promoted: a\nexport: /r/export\n"
+                        "  test it:   ./warpsmith python /r/export/test_regression.py --time\n"
+                        "  import it: import sys; sys.path.insert(0, \"/r/export\"); import "
+                        "warpsmith_op\n"));
+  EXPECT_THAT(to_html(report), HasSubstr("Export: <code>/r/export</code>"));
+  report.exported.reset();
+  report.export_note = "contract x has none";
+  EXPECT_THAT(to_text(report), HasSubstr("no export: contract x has none\n"));
+}
+
+TEST(OptimizeReport, TextAndPageSayThatContractCpuTimesOneCore) {
+  OptimizeReport report = optimized();
+  report.contract = "cpu";
+  report.one_core = true;
+  EXPECT_THAT(to_text(report), HasSubstr("contract cpu times one core: "));
+  EXPECT_THAT(to_html(report), HasSubstr("contract cpu times one core: "));
+  report.one_core = false;
+  EXPECT_THAT(to_text(report), Not(HasSubstr("one core")));
 }
 
 TEST(OptimizeReport, TextAndPageNameIncumbentsThatWereNotMeasured) {

@@ -47,6 +47,9 @@ TEST_F(OptimizeProgramTest, BadInputIsNamed) {
   EXPECT_THAT(zero.err, HasSubstr("--attempts 0: expected at least 1"));
   EXPECT_THAT(with({"--time", "0s"}).err, HasSubstr("--time 0s: expected more than 0"));
   EXPECT_THAT(with({"--time", "soon"}).err, HasSubstr("--time"));
+  EXPECT_THAT(with({"--name", "row-sums"}).err,
+              HasSubstr("--name row-sums: expected up to 64 letters, digits and underscores"));
+  EXPECT_THAT(with({"--name", "torch"}).err, HasSubstr("--name torch: Python or torch uses"));
   EXPECT_THAT(with({"--baseline", in("none")}).err, HasSubstr("none: no such folder"));
   EXPECT_EQ(with({"--contract", "gpu"}).err,
             "warpsmith: --contract gpu: expected cpu, device or host\n");
@@ -77,8 +80,8 @@ TEST_F(OptimizeProgramTest, AWrongBaselineIsRefusedByName) {
 }
 
 TEST_F(OptimizeProgramTest, WrongCandidatesAreNotBetterAndResumeContinues) {
-  kernel("kernels/a.cpp", "y[r] = sum", "y[r] = sum + 1");
-  kernel("kernels/b.cpp", "y[r] = sum", "y[r] = sum + 2");
+  kernel("kernels/a.cpp", "y[r] = sum", "y[r] = sum + 1e6f");
+  kernel("kernels/b.cpp", "y[r] = sum", "y[r] = sum + 2e6f");
   fs::create_directories(in("kernels/empty"));
   const ChildExit first = optimize(
       {micro_task, "--candidates", in("kernels"), "--out", in("result"), "--attempts", "1"});
@@ -88,7 +91,11 @@ TEST_F(OptimizeProgramTest, WrongCandidatesAreNotBetterAndResumeContinues) {
   std::ofstream{in("result/journal.jsonl"), std::ios::app} << "{\"torn";
   const ChildExit more = optimize({"--resume", in("result")});
   EXPECT_EQ(more.exit_code, 1) << more.err;
-  EXPECT_THAT(more.out, HasSubstr("- a.cpp: not correct on get_inputs: wrong\n- b.cpp: not"));
+  EXPECT_THAT(more.out, HasSubstr("- a.cpp: not correct on get_inputs: wrong: set 1 ("));
+  EXPECT_THAT(more.out, testing::ContainsRegex("elements differ, the first is .*\\[0.*\\]; likely: "
+                                               "all are off by one constant offset; .*\\[0.*\\] is "
+                                               ".*, expected .*factor or offset: 1e\\+06\\)\n"
+                                               "- b.cpp: not correct"));
   EXPECT_EQ(more.err.find("a.cpp: get_inputs"), std::string::npos) << "judged again";
   const ChildExit taken =
       optimize({micro_task, "--candidates", in("kernels"), "--out", in("result")});
@@ -102,6 +109,24 @@ TEST_F(OptimizeProgramTest, WrongCandidatesAreNotBetterAndResumeContinues) {
   const ChildExit elsewhere = optimize({"--resume", in("result")});
   EXPECT_EQ(elsewhere.exit_code, 2);
   EXPECT_THAT(elsewhere.err, HasSubstr("/cores: 9999 before, "));
+}
+
+TEST_F(OptimizeProgramTest, AnUnfitOperatorIsNamedOnceBeforeAnyKernelIsTried) {
+  kernel("kernels/a.cpp", "y[r] = sum", "syntax error");
+  kernel("kernels/b.cpp");
+  const std::string random =
+      "import torch\nclass Model(torch.nn.Module):\n    def forward(self, x):\n"
+      "        return x + torch.rand(64, 64)\n"
+      "def get_inputs():\n    return [torch.randn(64, 64)]\n"
+      "def get_init_inputs():\n    return []\n";
+  const ChildExit end = optimize(
+      {file("random_op.py", random), "--candidates", in("kernels"), "--out", in("result")});
+  EXPECT_EQ(end.exit_code, 2) << end.out << end.err;
+  const std::string unfit = "the operator is unfit, so no kernel is tried: get_inputs: ";
+  const size_t at = end.err.find(unfit);
+  ASSERT_NE(at, std::string::npos) << end.err;
+  EXPECT_EQ(end.err.find(unfit, at + 1), std::string::npos) << end.err;
+  EXPECT_EQ(end.err.find("a.cpp"), std::string::npos) << end.err;
 }
 
 TEST_F(OptimizeProgramTest, CtrlCReportsWhatIsKeptAndHowToContinue) {
@@ -125,12 +150,18 @@ TEST_F(OptimizeProgramTest, CtrlCReportsWhatIsKeptAndHowToContinue) {
 TEST_F(OptimizeProgramTest, TheExportOfAPromotedKernelPassesItsOwnTest) {
   kernel("kernels/fast.cpp");
   kernel("kernels/off.cpp", "y[r] = sum", "y[r] = sum + 1");
-  const ChildExit end =
-      optimize({micro_task, "--candidates", in("kernels"), "--out", in("result")});
-  if (lacks_verdict(end)) GTEST_SKIP() << "the machine gives no stable times: " << end.out;
+  const ChildExit end = optimize(
+      {micro_task, "--candidates", in("kernels"), "--out", in("result"), "--name", "row_sums"});
+  if (lacks_stable_times(end)) GTEST_SKIP() << "the machine gives no stable times: " << end.out;
   ASSERT_EQ(end.exit_code, 0) << end.out << end.err;
   EXPECT_EQ(report("result")["promoted"]["name"], "fast.cpp");
+  EXPECT_THAT(end.out, testing::ContainsRegex("kernel +shape +eager +compile"));
+  EXPECT_THAT(end.out, testing::ContainsRegex("fast.cpp +get_inputs +[0-9.]+x \\([0-9.]+ to "));
+  EXPECT_THAT(end.out, HasSubstr("promoted: fast.cpp\nexport: " + in("result/export") +
+                                 "\n  test it:   ./warpsmith python " + in("result/export") +
+                                 "/test_regression.py --time\n  import it: "));
   EXPECT_TRUE(fs::exists(in("result/kernel/kernel.cpp")));
+  EXPECT_TRUE(fs::exists(in("result/export/row_sums/signature.json")));
   EXPECT_THAT(report("result")["profile_text"].get<std::string>(), HasSubstr("get_inputs: passed"));
   const ChildExit own =
       start_any({python_interpreter(), "-B", in("result/export/test_regression.py")})

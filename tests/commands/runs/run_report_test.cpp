@@ -9,7 +9,7 @@ namespace warpsmith::commands {
 namespace {
 
 TEST(RunPageTest, ShowsFiguresCurvesAndEvents) {
-  RunPage page{.name = "runs/one", .running = true};
+  RunPage page{.name = "runs/one", .state = RunState::running};
   page.summary.admitted = 1234;
   page.summary.trained = 1100;
   page.summary.in_flight = 34;
@@ -95,7 +95,11 @@ TEST(RunPageTest, SparklinesStayWithinTheirBlocks) {
 RunListing listing(const char* folder, std::optional<int> owner, Result<RunSummary> summary) {
   RunPaths paths;
   paths.folder = folder;
-  return {.paths = paths, .owner = owner, .summary = std::move(summary)};
+  const RunState state = owner ? RunState::running : RunState::killed;
+  return {.paths = paths,
+          .owner = owner,
+          .summary = std::move(summary),
+          .status = {state, "2026-01-31T12:34:56.789Z"}};
 }
 
 TEST(RunSummaryTest, AListingHasFiguresOrTheError) {
@@ -111,7 +115,11 @@ TEST(RunSummaryTest, AListingHasFiguresOrTheError) {
   EXPECT_EQ(list[0]["admitted"], 7);
   EXPECT_EQ(list[0]["running"], true);
   EXPECT_EQ(list[0]["reward_last128"], nullptr);
-  EXPECT_EQ(list[1], (nlohmann::json{{"run", "runs/b"}, {"running", false}}));
+  EXPECT_EQ(list[0]["state"], "running");
+  EXPECT_EQ(list[1], (nlohmann::json{{"run", "runs/b"},
+                                     {"running", false},
+                                     {"state", "killed"},
+                                     {"started_at", "2026-01-31T12:34:56.789Z"}}));
   EXPECT_EQ(list[2]["error"], "not a database");
   EXPECT_FALSE(list[2].contains("admitted"));
 }

@@ -155,10 +155,49 @@ TEST(ApiRequestTest, ToolsKeepTheirSchemasAndTypes) {
        {{"name", "f"}, {"parameters", {{"properties", {{"a", {{"type", "integer"}}}}}}}}}};
   const auto request = chat_of({{"tools", {tool}}});
   ASSERT_TRUE(request) << request.error().message;
-  EXPECT_EQ(request->tools[0].types.at("a"), "integer");
+  EXPECT_EQ(request->tools[0].parameters, R"({"properties":{"a":{"type":"integer"}}})");
   EXPECT_THAT(request->tools[0].schema, HasSubstr("\"properties\""));
   EXPECT_TRUE(chat_of({{"tools", {tool}}, {"tool_choice", "none"}})->tools.empty());
   EXPECT_EQ(refused(chat_of({{"tools", {{{"type", "web_search"}}}}})), "tools[0]");
+}
+
+TEST(ApiRequestTest, ANullCountsAsAbsentButNotInASchema) {
+  const json tool{{"type", "function"},
+                  {"function",
+                   {{"name", "f"},
+                    {"description", nullptr},
+                    {"parameters",
+                     {{"properties", {{"a", {{"enum", {nullptr, 1}}, {"default", nullptr}}}}}}}}}};
+  const json bare{{"type", "function"}, {"function", {{"name", "g"}, {"parameters", nullptr}}}};
+  const json message{
+      {"role", "user"}, {"content", "x"}, {"name", nullptr}, {"tool_calls", nullptr}};
+  const auto request = chat_of({{"messages", json::array({message})},
+                                {"stream", true},
+                                {"stream_options", {{"include_usage", nullptr}}},
+                                {"tools", {tool, bare}}});
+  ASSERT_TRUE(request) << request.error().message;
+  EXPECT_FALSE(request->include_usage);
+  EXPECT_EQ(request->tools[0].parameters,
+            R"({"properties":{"a":{"default":null,"enum":[null,1]}}})");
+  EXPECT_EQ(request->tools[1].parameters, "null");
+}
+
+TEST(ApiRequestTest, ACallOfTheHistoryMayHaveNoArguments) {
+  for (const json& none : {json(""), json(" "), json(nullptr), json("null"), json::object()}) {
+    const json call{{"id", "c"}, {"function", {{"name", "f"}, {"arguments", none}}}};
+    const json message{{"role", "assistant"}, {"content", nullptr}, {"tool_calls", {call}}};
+    const auto request = chat_of({{"messages", json::array({message})}});
+    ASSERT_TRUE(request) << none << request.error().message;
+    EXPECT_THAT(request->messages[0].content, HasSubstr(R"("arguments":{})")) << none;
+  }
+}
+
+TEST(ApiRequestTest, LoneSurrogatesAreReplaced) {
+  const auto request = parse_request(
+      Endpoint::chat, R"({"model": "m", "messages": [{"role": "user", "content": "x \ud83d y"}]})",
+      ToolSyntax::hermes);
+  ASSERT_TRUE(request) << request.error().message;
+  EXPECT_EQ(request->messages[0].content, "x \uFFFD y");
 }
 
 TEST(ApiRequestTest, PromptsAreTextsOrTokens) {

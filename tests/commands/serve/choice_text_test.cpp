@@ -22,7 +22,7 @@ class ChoiceTextTest : public testing::Test {
       ChoiceDelta delta = choice.take();
       sum.text += delta.text;
       sum.log_probs.insert(sum.log_probs.end(), delta.log_probs.begin(), delta.log_probs.end());
-      for (ParsedCall& call : delta.calls) sum.calls.push_back(std::move(call));
+      for (ApiCall& call : delta.calls) sum.calls.push_back(std::move(call));
       if (delta.finish) sum.finish = delta.finish;
     };
     const auto tokens = tokenizer_.encode(text);
@@ -34,7 +34,9 @@ class ChoiceTextTest : public testing::Test {
     tokens_ = choice.tokens();
     return sum;
   }
-  void offer_tool() { request_.tools.push_back({"clock", "{}", {{"zone", "string"}}}); }
+  void offer_tool() {
+    request_.tools.push_back({"clock", "{}", R"({"properties":{"zone":{"type":"string"}}})"});
+  }
 
   policy::Tokenizer tokenizer_ = policy::read_tokenizer("configs/policy/tiny").value();
   ApiRequest request_;
@@ -69,7 +71,7 @@ TEST_F(ChoiceTextTest, CallsOfOfferedToolsAreTakenOutOfTheText) {
   EXPECT_EQ(delta.text, "Let me see.\n");
   ASSERT_EQ(delta.calls.size(), 1);
   EXPECT_EQ(delta.calls[0].name, "clock");
-  EXPECT_EQ(delta.calls[0].arguments.at("zone"), "UTC");
+  EXPECT_EQ(delta.calls[0].arguments, R"({"zone":"UTC"})");
   EXPECT_EQ(delta.finish, "tool_calls");
 }
 

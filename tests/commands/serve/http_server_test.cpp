@@ -2,6 +2,7 @@
 #include "commands/serve/http_server.hpp"
 
 #include <arpa/inet.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <httplib.h>
 #include <poll.h>
@@ -98,14 +99,19 @@ TEST(HttpServerTest, AHandlerSeesThatItsClientLeaves) {
   EXPECT_TRUE(left);
 }
 
-/// A socket that has sent the head of a request with a body of that size.
-int asked(int port, int body) {
+int connected(int port) {
   const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<uint16_t>(port));
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   EXPECT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  return fd;
+}
+
+/// A socket that has sent the head of a request with a body of that size.
+int asked(int port, int body) {
+  const int fd = connected(port);
   const std::string head =
       "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: " + std::to_string(body) + "\r\n\r\n";
   EXPECT_GT(::send(fd, head.data(), head.size(), MSG_NOSIGNAL), 0);
@@ -162,6 +168,121 @@ TEST(HttpServerTest, ABodyThatPausesIsRefusedAsLate) {
       HttpServer::listen({.threads = 1, .read_timeout = std::chrono::seconds{1}}, handler);
   ASSERT_TRUE(server) << server.error().message;
   EXPECT_EQ(answer_to_a_slow_body(server->port(), 60'000), "HTTP/1.1 408 Request Timeout");
+}
+
+/// All that the server of a handler answers to these bytes until it closes the connection.
+std::string replies_to(const std::string& bytes, const HttpHandler& handler) {
+  const auto server =
+      HttpServer::listen({.threads = 1, .idle_timeout = std::chrono::seconds{60}}, handler);
+  const int fd = connected(server.value().port());
+  EXPECT_EQ(::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL), std::ssize(bytes));
+  std::string replies;
+  std::array<char, 4096> piece{};
+  for (ssize_t size = 1; size > 0;) {
+    size = ::recv(fd, piece.data(), piece.size(), 0);
+    if (size > 0) replies.append(piece.data(), static_cast<size_t>(size));
+  }
+  ::close(fd);
+  return replies;
+}
+
+/// The same, of a server that answers with what it was sent.
+std::string echoes_of(const std::string& bytes) {
+  return replies_to(bytes, [](const ServedRequest& request) {
+    return HttpResponse{.body = request.path + " " + request.body + ";"};
+  });
+}
+
+/// A request for a path with further header lines; the connection ends after it.
+std::string post(const std::string& headers, const std::string& body) {
+  return "POST /p HTTP/1.1\r\nHost: x\r\nConnection: close\r\n" + headers + "\r\n" + body;
+}
+
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(HttpServerTest, RequestsThatComeTogetherAreAllAnswered) {
+  const std::string body = "POST /a HTTP/1.1\r\nContent-Length: 2\r\n\r\nxy";
+  const std::string replies =
+      echoes_of(body + "GET /b HTTP/1.1\r\n\r\nGET /c HTTP/1.1\r\nConnection: close\r\n\r\n");
+  const size_t first = replies.find("/a xy;"), second = replies.find("/b ;");
+  EXPECT_LT(first, second);
+  EXPECT_LT(second, replies.find("/c ;"));
+  EXPECT_NE(replies.find("/c ;"), std::string::npos) << replies;
+}
+
+TEST(HttpServerTest, TheCaseOfConnectionOptionsDoesNotMatter) {
+  for (const char* option : {"Close", "TE, CLOSE"}) {
+    const auto reply =
+        echoes_of(std::string("GET /a HTTP/1.1\r\nconnection: ") + option + "\r\n\r\n");
+    EXPECT_THAT(reply, HasSubstr("Connection: close\r\n")) << option;
+  }
+}
+
+TEST(HttpServerTest, AConnectionOfHttp10EndsUnlessItIsKept) {
+  EXPECT_THAT(echoes_of("GET /a HTTP/1.0\r\n\r\n"), HasSubstr("Connection: close\r\n"));
+  const auto kept =
+      echoes_of("GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\nGET /b HTTP/1.0\r\n\r\n");
+  EXPECT_THAT(kept, HasSubstr("Connection: keep-alive\r\n"));
+  EXPECT_THAT(kept, HasSubstr("/b ;"));
+}
+
+TEST(HttpServerTest, AStreamHasNoChunksForHttp10) {
+  const HttpHandler streams = [](const ServedRequest&) {
+    HttpResponse response;
+    response.stream = [](const HttpStream& out) { return out.write("one") && out.write("two"); };
+    return response;
+  };
+  for (const char* option : {"", "Connection: Keep-Alive\r\n"}) {
+    const auto reply = replies_to(std::string("GET / HTTP/1.0\r\n") + option + "\r\n", streams);
+    EXPECT_THAT(reply, Not(HasSubstr("chunked")));
+    EXPECT_THAT(reply, HasSubstr("Connection: close\r\n"));
+    EXPECT_TRUE(reply.ends_with("\r\n\r\nonetwo")) << reply;
+  }
+  EXPECT_THAT(replies_to("GET / HTTP/1.1\r\nConnection: close\r\n\r\n", streams),
+              HasSubstr("Transfer-Encoding: chunked"));
+}
+
+TEST(HttpServerTest, TheCaseOfCodingsDoesNotMatter) {
+  EXPECT_THAT(echoes_of(post("transfer-encoding: Chunked\r\n", "2\r\nhi\r\n0\r\n\r\n")),
+              HasSubstr("/p hi;"));
+  EXPECT_THAT(echoes_of(post("Content-Encoding: Identity\r\nContent-Length: 2\r\n", "hi")),
+              HasSubstr("/p hi;"));
+}
+
+/// printf hi | gzip -n
+const std::string zipped_hi("\x1f\x8b\x08\0\0\0\0\0\0\x03\xcb\xc8\x04\0\xac\x2a\x93\xd8\x02\0\0\0",
+                            22);
+
+std::string zipped(const std::string& coding, const std::string& body) {
+  return post(
+      "Content-Encoding: " + coding + "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n",
+      body);
+}
+
+TEST(HttpServerTest, ACompressedBodyIsReadOrRefusedByName) {
+  for (const char* coding : {"gzip", "GZIP", "x-gzip"}) {
+    EXPECT_THAT(echoes_of(zipped(coding, zipped_hi)), HasSubstr("/p hi;")) << coding;
+  }
+  const auto refused = echoes_of(zipped("zstd", "hi"));
+  EXPECT_THAT(refused, HasSubstr("HTTP/1.1 415 "));
+  EXPECT_THAT(refused, HasSubstr("expected gzip, deflate or none, got \\\"zstd\\\""));
+  const auto broken = echoes_of(zipped("gzip", "hi"));
+  EXPECT_THAT(broken, HasSubstr("HTTP/1.1 400 "));
+  EXPECT_THAT(broken, HasSubstr("the body: expected gzip"));
+}
+
+TEST(HttpServerTest, ARequestThatIsNotHttpNamesWhatWasExpected) {
+  for (const char* line : {"get / HTTP/1.1", "GET / HTTP/2.0", "GET / http/1.1"}) {
+    const auto reply = echoes_of(std::string(line) + "\r\n\r\n");
+    EXPECT_THAT(reply, HasSubstr("HTTP/1.1 400 ")) << line;
+    EXPECT_THAT(reply, HasSubstr("Connection: close\r\n")) << line;
+    EXPECT_THAT(reply, HasSubstr(std::string("got \\\"") + line)) << line;
+  }
+}
+
+TEST(HttpServerTest, ARequestWithoutALengthHasNoBody) {
+  EXPECT_THAT(echoes_of("POST /a HTTP/1.1\r\nConnection: close\r\n\r\n"), HasSubstr("/a ;"));
 }
 
 }  // namespace

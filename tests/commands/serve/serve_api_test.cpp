@@ -96,6 +96,23 @@ TEST_F(ServeApiTest, AnAnswerThatIsLateEndsAtTheRequestTimeout) {
   EXPECT_THAT(events_of(stream), late);
 }
 
+TEST_F(ServeApiTest, TheCaseOfMediaTypesAndSchemesDoesNotMatter) {
+  const auto loop = breaking_loop();
+  ServeApi api(model().text, {.token = "Secret"}, *loop);
+  const auto status = [&](const std::string& type, const std::string& authorization) {
+    ServedRequest request = post("");
+    request.body = "{";
+    request.headers = {{"content-type", type}, {"authorization", authorization}};
+    return api.handle(request).status;
+  };
+  EXPECT_EQ(status("Application/JSON;charset=utf-8", "bearer Secret"), 400);
+  EXPECT_EQ(status("application/json", "BEARER  Secret"), 400);
+  EXPECT_EQ(status("application/jsonx", "Bearer Secret"), 415);
+  for (const char* wrong : {"Bearer secret", "Bearer", "Basic Secret", "Secret", "Bearer "}) {
+    EXPECT_EQ(status("application/json", wrong), 401) << wrong;
+  }
+}
+
 TEST_F(ServeApiTest, AQueuedClientThatLeavesAWholeAnswerFreesItsPlace) {
   const auto loop = standing_loop();
   ServeApi api(model().text, {.request_budget = seconds{10}}, *loop);

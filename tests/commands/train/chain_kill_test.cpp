@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The stages that learn from given data, killed between two checkpoints: the chain ends as if it
 // had not been killed.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <sstream>
 
 #include "runtime/run/durable_file.hpp"
+#include "runtime/run/run_listing.hpp"
 #include "tests/actors/run/recorded_run.hpp"
 #include "tests/commands/program_fixture.hpp"
 
@@ -18,6 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using testing::ContainsRegex;
+using testing::HasSubstr;
 
 const std::vector<std::string> stages{"1-sft", "2-rft", "3-value"};
 
@@ -65,6 +69,24 @@ class ChainKillTest : public ProgramFixture {
     }
     return testing::AssertionFailure() << stage << ": " << end.err;
   }
+  std::string shown(const fs::path& run_folder) {
+    const ChildExit end = run({"runs", "show", run_folder.string()});
+    EXPECT_EQ(end.exit_code, 0) << end.err;
+    return end.out;
+  }
+  /// The newest start is that of the killed chain; another chain has finished.
+  void shows_the_killed_chain() {
+    EXPECT_EQ(find_run(folder(), "latest").value().folder, folder() / "killed");
+    const ChildExit listed = run({"runs", "list", "--root", folder().string()});
+    EXPECT_THAT(listed.out,
+                ContainsRegex("killed +killed .*chain: 0 of 3 stages finished; in sft"));
+    EXPECT_THAT(listed.out, ContainsRegex("whole +finished .*chain: 3 of 3 stages finished"));
+    const std::string text = shown(folder() / "killed");
+    EXPECT_THAT(text, HasSubstr("killed, killed\n"));
+    EXPECT_THAT(text, ContainsRegex("  sft +killed +step [0-9]+ of [0-9]+, loss "));
+    EXPECT_THAT(text, HasSubstr("resume with: ./warpsmith train --resume "));
+    EXPECT_THAT(shown(folder() / "whole/stages/3-value"), HasSubstr("explained variance "));
+  }
   static std::string text_of(const fs::path& file) {
     return read_text_file(file, 1U << 20U).value_or("");
   }
@@ -81,11 +103,19 @@ TEST_F(ChainKillTest, AStageKilledBetweenStepsEndsWithTheSameResult) {
   const ChildExit undisturbed = run(start_words("whole"));
   ASSERT_EQ(undisturbed.exit_code, 0) << undisturbed.err;
   ASSERT_TRUE(kill_in(killed / stages[0], start_words("killed")));
+  shows_the_killed_chain();
   for (size_t i = 1; i < stages.size(); ++i) {
     ASSERT_TRUE(kill_in(killed / stages[i], resume_words(folder() / "killed")));
   }
+  const ChildExit refused =
+      run({"train", "--resume", (folder() / "killed").string(), "--set", "rollout.count=3"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("--set rollout.count has no effect on this resume"));
   const ChildExit end = run(resume_words(folder() / "killed"));
   ASSERT_EQ(end.exit_code, 0) << end.err;
+  const std::string text = shown(folder() / "killed");
+  EXPECT_THAT(text, HasSubstr("killed, finished\n"));
+  EXPECT_THAT(text, HasSubstr("3 of 3 stages finished\n"));
   for (const std::string& stage : stages) {
     EXPECT_EQ(text_of(killed / stage / "steps.jsonl"), text_of(whole / stage / "steps.jsonl"));
   }

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "commands/train/chain_table.hpp"
+#include "commands/runs/chain_table.hpp"
 #include "runtime/config/run_config.hpp"
 #include "runtime/environment.hpp"
 #include "tests/actors/run/recorded_run.hpp"

@@ -26,6 +26,33 @@ std::string message_of(std::string_view text, ToolSyntax syntax = ToolSyntax::xm
   return turn ? "parsed" : turn.error().message;
 }
 
+TEST(ToolCallGrammarTest, HermesKeepsTheArgumentsAsTheyWereWritten) {
+  const auto turn = parse_turn(
+      R"(<tool_call>{"name": "f", "arguments": {"b": "5", "a": 5, "c": null}}</tool_call>)",
+      ToolSyntax::hermes);
+  ASSERT_TRUE(turn) << turn.error().message;
+  EXPECT_EQ(turn->written.at(0), R"({"b":"5","a":5,"c":null})");
+  EXPECT_EQ(turn->calls.at(0).arguments.size(), 2U) << "null counts as absent";
+  EXPECT_EQ(parse_turn(write_turn, ToolSyntax::xml)->written.at(0), "");
+}
+
+TEST(ToolCallGrammarTest, LoneSurrogatesOfACallAreReplaced) {
+  const auto turn = parse_turn(
+      R"(<tool_call>{"name": "f", "arguments": {"a": "x\ud83d"}}</tool_call>)", ToolSyntax::hermes);
+  ASSERT_TRUE(turn) << turn.error().message;
+  EXPECT_EQ(turn->calls.at(0).arguments.at("a"), "x\uFFFD");
+}
+
+TEST(ToolCallGrammarTest, ATemplateShowsTheSyntaxOfItsCalls) {
+  EXPECT_EQ(syntax_of_renderings(R"({"call": "<tool_call>\n<function=CallName7>\n"})"),
+            ToolSyntax::xml);
+  EXPECT_EQ(syntax_of_renderings(R"({"call": "<tool_call>\n{\"name\": \"CallName7\""})"),
+            ToolSyntax::hermes);
+  for (const char* none : {R"({"call": ""})", R"({"errors": {"call": "no"}})", "{}", "5", "x"}) {
+    EXPECT_EQ(syntax_of_renderings(none), ToolSyntax::hermes) << none;
+  }
+}
+
 TEST(ToolCallGrammarTest, XmlKeepsCodeVerbatim) {
   const auto turn = parse_turn(write_turn, ToolSyntax::xml);
   ASSERT_TRUE(turn) << turn.error().message;

@@ -227,6 +227,9 @@ TEST(RunConfigTest, AKeyInTheWrongTableIsFoundInItsRightTable) {
               HasSubstr("unknown key learner.clip_low; the nearest is learner.loss.clip_low"));
   EXPECT_THAT(error_of(least, {"learner.step_trajectories=8"}),
               HasSubstr("the nearest is learner.step.trajectories"));
+  EXPECT_THAT(error_of(least, {"learner.stepp=8"}),
+              HasSubstr("unknown key learner.stepp; the nearest is the table learner.step with the "
+                        "keys learner.step.epochs, "));
   EXPECT_THAT(error_of(least, {"learner.loss=ppo"}),
               HasSubstr("learner.loss: expected a table, got string \"ppo\""));
 }

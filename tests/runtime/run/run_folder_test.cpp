@@ -154,5 +154,66 @@ TEST(RunFolderTest, ListNamesOnlyFoldersWithARun) {
   EXPECT_TRUE(list_run_folders(root.path() / "none")->empty());
 }
 
+TEST(RunStatusTest, TheStateIsThatOfTheNewestStart) {
+  const TemporaryFolder root;
+  RunPaths paths{root.path() / "one"};
+  {
+    auto run = RunFolder::create(root.path(), "one", "c");
+    ASSERT_TRUE(run.has_value());
+    ASSERT_TRUE(run->write_config("[run]"));
+    EXPECT_EQ(status_of(paths).state, RunState::running);
+  }
+  EXPECT_EQ(status_of(paths).state, RunState::failed) << "no end was set";
+  for (const RunState end : {RunState::interrupted, RunState::finished}) {
+    {
+      auto run = RunFolder::open(paths.folder, "config.toml");
+      ASSERT_TRUE(run.has_value());
+      run->end_as(end);
+      RunFolder moved = std::move(*run);
+      EXPECT_EQ(status_of(paths).state, RunState::running);
+    }
+    EXPECT_EQ(status_of(paths).state, end);
+    EXPECT_EQ(status_of(paths).started.size(), 24U);
+  }
+}
+
+TEST(RunStatusTest, ARunWhoseProcessEndedAtOnceIsKilled) {
+  const TemporaryFolder root;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto run = RunFolder::create(root.path(), "one", "c");
+    ::_exit(run && run->begin() ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  ASSERT_EQ(status, 0);
+  EXPECT_EQ(status_of({root.path() / "one"}).state, RunState::killed);
+}
+
+TEST(RunStatusTest, ARefusedResumeLeavesTheState) {
+  const TemporaryFolder root;
+  const RunPaths paths{root.path() / "one"};
+  {
+    auto run = RunFolder::create(root.path(), "one", "c");
+    ASSERT_TRUE(run && run->write_config("[run]"));
+    run->end_as(RunState::finished);
+  }
+  const RunStatus before = status_of(paths);
+  {
+    ASSERT_TRUE(RunFolder::open(paths.folder, "config.toml").has_value());
+  }
+  EXPECT_EQ(status_of(paths).state, RunState::finished);
+  EXPECT_EQ(status_of(paths).started, before.started);
+}
+
+TEST(RunStatusTest, ARunOfAnEarlierVersionIsStopped) {
+  const TemporaryFolder root;
+  std::filesystem::create_directory(root.path() / "one");
+  std::ofstream{root.path() / "one" / "lock"} << "4711\n";
+  const RunStatus status = status_of({root.path() / "one"});
+  EXPECT_EQ(status.state, RunState::stopped);
+  EXPECT_EQ(status.started.size(), 24U) << "when its lock was written";
+}
+
 }  // namespace
 }  // namespace warpsmith

@@ -72,6 +72,32 @@ TEST(RunListingTest, RunIsFoundByNameByPathAndAsLatest) {
   EXPECT_EQ(find_run(root.path(), "latest")->folder.filename(), "two");
 }
 
+/// Sets when a run was started last, as in the file of its lock.
+void set_start(const std::filesystem::path& folder, const char* started) {
+  std::ofstream{folder / "lock"} << "1\n" << started << "\nrunning\n";
+}
+
+TEST(RunListingTest, LatestIsTheNewestStartWhateverItsState) {
+  const TemporaryFolder root;
+  {
+    make_run(root.path(), "finished", "2026-01-02T00:00:00.000Z");
+  }
+  {
+    const auto chain = RunFolder::create(root.path(), "chain", "c");
+    ASSERT_TRUE(chain && chain->write_config("[run]"));
+    std::filesystem::create_directory(chain->paths().folder / "stages");
+  }
+  set_start(root.path() / "chain", "2026-01-01T00:00:00.000Z");
+  EXPECT_EQ(find_run(root.path(), "latest")->folder.filename(), "finished");
+  set_start(root.path() / "chain", "2026-01-03T00:00:00.000Z");
+  EXPECT_EQ(find_run(root.path(), "latest")->folder.filename(), "chain");
+  const auto runs = list_runs(root.path());
+  ASSERT_EQ(runs->size(), 2U);
+  EXPECT_EQ(runs->at(1).status.state, RunState::killed);
+  EXPECT_EQ(runs->at(1).status.started, "2026-01-03T00:00:00.000Z");
+  EXPECT_EQ(runs->at(0).status.started, "2026-01-02T00:00:00.000Z");
+}
+
 TEST(RunListingTest, NewestEventsAreReturnedWithTheNumberOfOlderOnes) {
   const TemporaryFolder root;
   const RunFolder run = make_run(root.path(), "one", "2026-01-01T00:00:00.000Z");

@@ -131,6 +131,45 @@ TEST_F(EvaluatorTest, GivesWrongKernelsTheirClass) {
   EXPECT_EQ(outcome("for (volatile int i = 0;; ) i = 1;"), VerdictClass::timeout);
 }
 
+/// What the evidence says about wrong elements of the only wrong set.
+nlohmann::json difference_in(const Verdict& v) {
+  return nlohmann::json::parse(v.evidence).at("sets").back().at("differs");
+}
+
+TEST_F(EvaluatorTest, RowsThatAreNotWrittenAreCountedAndNamed) {
+  const Verdict v = verdict(kernel("if (r < R - 12) {" + std::string(honest_body) + "}"));
+  EXPECT_EQ(v.outcome, VerdictClass::nonfinite);
+  EXPECT_THAT(v.feedback,
+              testing::EndsWith(": 3072 not written; 3072 of 131072 elements differ, the first is "
+                                "y[500, 0]; likely: the last 12 of 512 rows are not written or not "
+                                "computed"));
+  EXPECT_TRUE(difference_in(v).at("got").is_null());
+  EXPECT_TRUE(difference_in(v).at("expected").is_number());
+}
+
+TEST_F(EvaluatorTest, AConstantOffsetIsNamedToAllAndItsValuesOnlyInTheEvidence) {
+  const Verdict v =
+      verdict(kernel(std::string(honest_body) + "for (int64_t c = 0; c < C; ++c) y[c] += 4096;"));
+  EXPECT_EQ(v.outcome, VerdictClass::wrong);
+  EXPECT_THAT(v.feedback, testing::EndsWith("; 131072 of 131072 elements differ, the first is "
+                                            "y[0, 0]; likely: all are off by one constant offset"));
+  const auto differs = difference_in(v);
+  EXPECT_NEAR(differs.at("got").get<double>() - differs.at("expected").get<double>(), 4096, 4);
+  EXPECT_NEAR(differs.at("likely_number").get<double>(), 4096, 4);
+  EXPECT_THAT(v.feedback, testing::Not(testing::HasSubstr("409")));
+}
+
+TEST_F(EvaluatorTest, WronglyInfiniteElementsAreCounted) {
+  const Verdict v = verdict(kernel(std::string(honest_body) + "y[3] = 1.0f / 0.0f; y[4] = -y[3];"));
+  EXPECT_EQ(v.outcome, VerdictClass::nonfinite);
+  EXPECT_THAT(v.feedback, testing::HasSubstr(": 1024 wrongly infinite; 1024 of 131072 elements "
+                                             "differ, the first is y[0, 3]"));
+}
+
+TEST_F(EvaluatorTest, AKernelThatEndsItsProcessCrashed) {
+  EXPECT_THAT(verdict(kernel("*(volatile int*)8 = 1;")).feedback, testing::StartsWith("crashed: "));
+}
+
 TEST_F(EvaluatorTest, OurOwnDeadlineIsNoTimeoutOfTheKernel) {
   const std::string endless = kernel("for (volatile int i = 0;; ) i = 1;");
   EXPECT_EQ(verdict(endless).outcome, VerdictClass::timeout);  // compiled; the worker is up

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 namespace warpsmith::sandbox {
@@ -66,6 +67,27 @@ TEST(EvidenceTest, GivesTheReasonForMissingClocksAndNullOnACpu) {
   EXPECT_TRUE(evidence_of(outcome)["timing"]["clocks"].is_null());
   outcome.no_clocks = "no NVML";
   EXPECT_EQ(evidence_of(outcome)["timing"]["clocks"], (json{{"reason", "no NVML"}}));
+}
+
+TEST(EvidenceTest, HoldsTheFirstWrongElementWithItsValues) {
+  EvaluationOutcome outcome;
+  outcome.measured.sets.push_back(
+      {.errors = {.wrong = 2, .elements = 8},
+       .report = WrongReport{.element = "y[3]",
+                             .wrong = 2,
+                             .elements = 8,
+                             .nonfinite = {.infinite = 1},
+                             .cause = {"all are off by one constant factor", 0.5},
+                             .got = HUGE_VAL,
+                             .expected = 1.5}});
+  const json differs = evidence_of(outcome)["sets"][0]["differs"];
+  EXPECT_EQ(differs["first"], "y[3]");
+  EXPECT_EQ(differs["got"], "inf");
+  EXPECT_EQ(differs["expected"], 1.5);
+  EXPECT_EQ(differs["infinite"], 1);
+  EXPECT_EQ(differs["likely_number"], 0.5);
+  outcome.measured.sets[0].report->unwritten = true;
+  EXPECT_TRUE(evidence_of(outcome)["sets"][0]["differs"]["got"].is_null());
 }
 
 TEST(EvidenceTest, NamesTheClockThatCounts) {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A GPU judges outputs like the host.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>
+#include <span>
 
 #include "sandbox/judge/bench.hpp"
 #include "tests/sandbox/judge/gpu_stage.hpp"
@@ -62,6 +64,19 @@ void expect_equal(const ErrorStats& found, const ErrorStats& expected) {
   EXPECT_EQ(found.elements, expected.elements);
 }
 
+/// The second half of the candidate's output `k` of set 1 reads back as it was written.
+void expect_block(const Bench& bench, size_t k, const Case& written) {
+  const size_t count = written.expected.size(), first = count / 2;
+  const size_t width = written.output.size() / count;
+  const auto block = bench.read_block({Side::candidate, 1}, k, first, count - first);
+  EXPECT_TRUE(std::ranges::equal(block.output, std::span(written.output).subspan(first * width)));
+  const auto same_bits = [](const auto& a, const auto& b) {
+    return std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
+  };
+  EXPECT_TRUE(same_bits(std::span(block.value), std::span(written.expected).subspan(first)));
+  EXPECT_TRUE(same_bits(std::span(block.spread), std::span(written.spread).subspan(first)));
+}
+
 TaskSignature with_outputs(const std::vector<TensorSpec>& outputs) {
   TaskSignature signature;
   signature.tensors = {tensor_of(TensorRole::input, Dtype::f32, {3})};
@@ -94,6 +109,7 @@ TEST_F(GpuJudgementTest, JudgesByReferencesAsTheHostDoes) {
         candidates.add(compare(dtype, a.output, {a.expected, a.spread}, {.c = 10}));
         workers.add(compare(dtype, b.output, {a.expected, a.spread}, {}));
         lax.add(compare(dtype, a.output, {a.expected, a.spread}, paper));
+        expect_block(*bench, k, a);
       }
       SCOPED_TRACE(static_cast<int>(dtype));
       expect_equal(bench->compare_with_reference(Side::candidate, 1, {.c = 10}), candidates);

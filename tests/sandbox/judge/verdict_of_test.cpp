@@ -65,6 +65,40 @@ TEST(VerdictOfTest, NamesTheFirstWrongSetWithStatisticsOnly) {
   EXPECT_EQ(decision.feedback, "wrong: set 2 (sparse): error 41.2 times the bound");
 }
 
+WrongReport report() {
+  return {.element = "y[3, 0]",
+          .wrong = 3,
+          .elements = 10,
+          .cause = {"all are off by one constant factor", 0.5},
+          .got = 123.25,
+          .expected = 246.5};
+}
+
+TEST(VerdictOfTest, FeedbackHasThePlaceTheCountAndTheLikelyCauseButNoValue) {
+  Measurements measured = five_good_sets();
+  measured.sets[1].errors = {.worst = 41.2, .wrong = 3, .elements = 10};
+  measured.sets[1].report = report();
+  EXPECT_EQ(
+      decided(measured).feedback,
+      "wrong: set 2 (shifted): error 41.2 times the bound; 3 of 10 elements differ, the first "
+      "is y[3, 0]; likely: all are off by one constant factor");
+  measured.sets[1].report->nonfinite.unwritten = 2;
+  EXPECT_THAT(decided(measured).feedback,
+              testing::StartsWith("wrong: set 2 (shifted): 2 not written, error 41.2 times "));
+}
+
+TEST(VerdictOfTest, NonfiniteSaysWhetherElementsWereWrittenAndWhatTheyAre) {
+  Measurements measured = five_good_sets();
+  measured.sets[1].errors = {.worst = 0.1, .wrong = 3, .nonfinite = 3, .elements = 10};
+  measured.sets[1].report = report();
+  measured.sets[1].report->cause = {};
+  measured.sets[1].report->nonfinite = {.unwritten = 1, .not_a_number = 1, .infinite = 1};
+  EXPECT_EQ(
+      decided(measured).feedback,
+      "nonfinite: set 2 (shifted): 1 not written, 1 not a number, 1 wrongly infinite; 3 of 10 "
+      "elements differ, the first is y[3, 0]");
+}
+
 TEST(VerdictOfTest, EveryFailureHasItsClass) {
   const auto with = [](auto change) {
     Measurements measured = five_good_sets();
@@ -203,6 +237,9 @@ TEST(VerdictOfTest, TimedOutputsMustBeRight) {
   EXPECT_EQ(decided(measured).outcome, VerdictClass::wrong);
   measured.timings = timings(0.31);
   measured.timings->fault = Fault{VerdictClass::device_fault, "died"};
+  EXPECT_EQ(decided(measured).feedback, "crashed: timed call: died") << "a CPU has no device";
+  EXPECT_EQ(decided(measured).outcome, VerdictClass::device_fault);
+  measured.on_device = true;
   EXPECT_EQ(decided(measured).feedback, "device_fault: timed call: died");
 }
 

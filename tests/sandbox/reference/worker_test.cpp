@@ -109,18 +109,27 @@ TEST_F(ReferenceWorkerTest, ATaskThatLeavesAThreadIsRefusedAndTheWorkerEnds) {
   const TemporaryFolder own;
   auto other = ReferenceWorker::start(worker_options(own.path()), Deadline::after(seconds(120)));
   ASSERT_TRUE(other) << other.error().message;
-  const auto with_thread = [](const std::string& life) {
-    return task_of("t",
-                   "import threading, time\n"
-                   "threading.Thread(target=" +
-                       life + ", daemon=True).start()\n" + simple_code("return x * self.weight"));
+  const auto with_thread = [](const std::string& start) {
+    return task_of("t", "import threading, time\n" + start + simple_code("return x * self.weight"));
   };
-  const auto brief =
-      other->load(with_thread("lambda: time.sleep(0.2)"), Deadline::after(seconds(60)));
+  // The thread ends when the worker first waits for it.
+  const std::string ends_at_the_first_wait =
+      "def begin(sleep):\n"
+      "    ended = threading.Event()\n"
+      "    own = threading.Thread(target=ended.wait, daemon=True)\n"
+      "    def end(seconds):\n"
+      "        time.sleep = sleep\n"
+      "        ended.set()\n"
+      "        own.join()\n"
+      "    time.sleep = end\n"
+      "    own.start()\n"
+      "begin(time.sleep)\n";
+  const std::string never_ends =
+      "threading.Thread(target=lambda: exec('while True: pass'), daemon=True).start()\n";
+  const auto brief = other->load(with_thread(ends_at_the_first_wait), Deadline::after(seconds(60)));
   EXPECT_TRUE(brief) << brief.error().message;
   EXPECT_TRUE(other->alive());
-  const auto busy =
-      other->load(with_thread("lambda: exec('while True: pass')"), Deadline::after(seconds(60)));
+  const auto busy = other->load(with_thread(never_ends), Deadline::after(seconds(60)));
   ASSERT_FALSE(busy);
   EXPECT_EQ(busy.error().code, ErrorCode::invalid_argument);
   EXPECT_EQ(busy.error().message, "threads that it started outlive its calls");

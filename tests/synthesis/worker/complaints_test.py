@@ -2,10 +2,12 @@
 # Bad arguments and sources: said in one line, without loading torch.
 import argparse
 import os
+import subprocess
+import sys
 import unittest
 from unittest import mock
 
-from support import Case, command
+from support import WORKER, Case, command
 
 from arguments import parser  # noqa: E402
 from journal import Journal  # noqa: E402
@@ -52,6 +54,19 @@ class ComplaintsTest(Case):
         self.assertEqual(said.count("\n"), 1, said)
         self.assertRegex(said, "--device cuda: .* --device cpu")
         self.assertFalse((self.folder / "e").exists())
+
+    def test_a_reader_that_has_gone_is_no_failure(self):
+        for words in (["crawl", "--list"], ["--help"]):
+            read, write = os.pipe()
+            os.close(read)
+            done = subprocess.run([sys.executable, "-B", str(WORKER / "main.py"), "--cache", str(self.folder), *words],
+                                  stdout=write, stderr=subprocess.PIPE, text=True)
+            os.close(write)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), words)
+
+    def test_compose_has_its_former_name_too(self):
+        wanted = ["--count", "1", "--seed", "2", "--out", "x"]
+        self.assertEqual(vars(parser().parse_args(["synth", *wanted])), vars(parser().parse_args(["compose", *wanted])))
 
     def test_help_shows_every_default(self):
         commands = next(a for a in parser()._actions if isinstance(a, argparse._SubParsersAction)).choices

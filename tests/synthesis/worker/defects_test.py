@@ -41,7 +41,21 @@ def compiled_reason(code, backend="aot_eager"):
     return None
 
 
+def detail_of(code):
+    """The detail of its rejection."""
+    with unittest.TestCase().assertRaises(Rejected) as refused:
+        child.run(lambda say: Evaluation(code, (), SETTINGS, say).run(), LIMITS)
+    return refused.exception.reason, refused.exception.detail
+
+
 class OutputsTest(unittest.TestCase):
+    def test_the_constant_output_is_named(self):
+        second = program("return F.gelu(x), torch.arange(12.).view(3, 4)")
+        self.assertEqual(detail_of(second), ("constant", "output 1 of shape (3, 4)"))
+        self.assertEqual(detail_of(program("return torch.arange(9.)")), ("constant", "the output"))
+        rows = program("return F.gelu(x), x.mean(-1, keepdim=True).expand(64, 3)")
+        self.assertEqual(detail_of(rows), ("constant_axis", "output 1 of shape (64, 3) along axis 1"))
+
     def test_an_honest_task_is_accepted(self):
         self.assertIsNone(reason_of(program("return F.gelu(x)"), ["torch.nn.functional.gelu"]))
 
@@ -231,6 +245,27 @@ class AttacksTest(unittest.TestCase):
     def test_a_gigabyte_of_text(self):
         code = program("for _ in range(1 << 10): print('x' * (1 << 20))\nreturn x * 2")
         self.assertEqual(reason_of(code), "too_much_output")
+
+    def test_a_task_that_prints(self):
+        silent = LIMITS._replace(silent=True)
+        for line in ("print('hello')", "os.write(1, b'hello')", "sys.stdout.write('hello')"):
+            with self.assertRaises(Rejected) as refused:
+                code = program(f"{line}\nreturn F.gelu(x)", top="import os, sys")
+                child.run(lambda say: Evaluation(code, (), SETTINGS, say).run(), silent)
+            self.assertEqual((refused.exception.reason, refused.exception.detail[:5]), ("prints", "hello"), line)
+        warns = program("print('hello', file=sys.stderr)\nreturn F.gelu(x)", top="import sys")
+        self.assertIsNone(reason_of(warns, limits=silent), "libraries warn on standard error too")
+        fails = program("print('hello')\nraise ValueError")
+        self.assertEqual(reason_of(fails, limits=silent), "raises", "the other reason says more")
+
+    def test_a_first_call_far_above_the_window(self):
+        for line in ("while True: pass", "torch.matrix_exp(torch.ones(1500, 1500))\nwhile True: pass"):
+            with self.assertRaises(Rejected) as refused:
+                code = program(f"{line}\nreturn F.gelu(x)")
+                settings = {**SETTINGS, "window": [0.05, 5.0]}
+                child.run(lambda say: Evaluation(code, (), settings, say).run(), LIMITS._replace(seconds=600.0))
+            self.assertEqual(refused.exception.reason, "too_slow")
+            self.assertEqual(refused.exception.detail, "the first call took more than 100 times the window")
 
     def test_code_that_never_returns(self):
         limits = LIMITS._replace(seconds=1.0, waits=4.0)

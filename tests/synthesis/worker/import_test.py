@@ -61,6 +61,25 @@ class ImportTest(Case):
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertEqual(json.loads(done.stdout)["rejected"], {"identity": 1})
 
+    def test_a_bad_line_is_named_and_a_byte_order_mark_skipped(self):
+        source = self.folder / "rows.jsonl"
+        source.write_text("\ufeff" + json.dumps({"code": program("return F.gelu(x) * 2")}) + "\n\nno JSON\n")
+        done = command("--cache", self.folder, "import", source, "--out", self.folder / "o", "--workers", 1, *WINDOW)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(f"left out: {source}:3: the line is no JSON\n", done.stderr)
+        self.assertEqual(json.loads(done.stdout)["rejected"], {"bad_row": 1})
+        source.write_text("no JSON\n")
+        done = command("--cache", self.folder, "import", source, "--out", self.folder / "p", "--workers", 1)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(f"{source}:1: the line is no JSON", done.stderr)
+
+    def test_an_import_that_accepts_no_row_gives_exit_status_one(self):
+        source = self.folder / "rows.jsonl"
+        source.write_text(json.dumps({"code": program("print(1)\nreturn F.gelu(x)")}) + "\n")
+        done = command("--cache", self.folder, "import", source, "--out", self.folder / "o", "--workers", 1, *WINDOW)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertEqual(json.loads(done.stdout)["rejected"], {"prints": 1})
+
     def test_the_limits_of_the_command_line_hold_for_each_row(self):
         sleeps = program("return x.exp()", top="import time\ntime.sleep(1e6)")
         takes = program("return x.exp()", top="data = b'x' * (800 << 20)")

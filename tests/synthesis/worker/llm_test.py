@@ -205,7 +205,7 @@ class CommandTest(LlmCase):
         self.assertNotIn(KEY, done.stderr + done.stdout)
 
     def test_a_run_with_a_key_needs_user_namespaces(self):
-        options = mock.Mock(command="synth", composer="rules")
+        options = mock.Mock(command="compose", composer="rules")
         for key in (None, KEY):
             with mock.patch.object(main, "Pipeline") as pipeline:
                 main._fill(options, {}, {"seeds": "", "against": ""}, None, None, key)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The engine's end of the composing worker: what it answers is what `synth` finds with the same seed.
+import contextlib
 import json
 import os
 import pathlib
@@ -7,6 +8,7 @@ import socket
 import struct
 import subprocess
 import sys
+import time
 import unittest
 from unittest import mock
 
@@ -71,16 +73,20 @@ class ServeTest(Case):
             server = self.server()
         server.send(self.settings() | {"gpu": 1, "llm": {"seconds": 60.0}})
         self.assertIn("torch", server.receive()["versions"])
-        self.assertEqual(self.variables("CUDA_VISIBLE_DEVICES", server.process.pid)[-1], "7")
+        end = time.monotonic() + 60
+        while (seen := self.variables("CUDA_VISIBLE_DEVICES", server.process.pid))[-1:] != ["7"]:
+            self.assertLess(time.monotonic(), end, f"the worker did not start with that GPU: {seen}")
+            time.sleep(0.05)
         self.assertEqual(server.end(), "")
 
     def variables(self, name, pid):
         """The variable in the environments of the process's descendants, parents first."""
         found = []
-        for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
-            values = dict(pair.split("=", 1) for pair in
-                          pathlib.Path(f"/proc/{child}/environ").read_text().split("\0") if "=" in pair)
-            found += [values.get(name), *self.variables(name, int(child))]
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # one has ended since
+            for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+                values = dict(pair.split("=", 1) for pair in
+                              pathlib.Path(f"/proc/{child}/environ").read_text().split("\0") if "=" in pair)
+                found += [values.get(name), *self.variables(name, int(child))]
         return found
 
     def test_its_answers_are_those_of_synth(self):

@@ -81,8 +81,8 @@ class Case(unittest.TestCase):
         small_cache(self.folder)
 
     def arguments(self, out, workers, count=6, seed=3, more=()):
-        return ["synth", "--count", count, "--seed", seed, "--out", self.folder / out, "--workers", workers, "--shares",
-                "1=20,2=60,3=20", "--compile", "none", *more]
+        return ["compose", "--count", count, "--seed", seed, "--out", self.folder / out, "--workers", workers,
+                "--shares", "1=20,2=60,3=20", "--compile", "none", *more]
 
     def synth(self, out, workers=1, more=(), count=6, seed=3, **options):
         return command("--cache", self.folder, *self.arguments(out, workers, count, seed, more), **options)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "commands/train/chain_table.hpp"
+#include "commands/runs/chain_table.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -50,6 +50,15 @@ TEST(ChainTableTest, MissingFiguresAreDashes) {
             " -     -\n"
             "agentic            64      2    1.25     50 %    25 %       0 %     0.40 > 0.55    "
             "0.125  10 %\n");
+}
+
+TEST(ChainTableTest, AStageThatSolvedNextToNothingIsWarnedOf) {
+  const auto ended = [](double correct) {
+    return warning_of({"warmup", "warmup", "/r", "/m", "", {{"pass_rate", correct}}});
+  };
+  EXPECT_EQ(ended(0.02).substr(0, 36), "stage warmup ended with 2 % correct:");
+  EXPECT_EQ(ended(0.05), "");
+  EXPECT_EQ(warning_of({"sft", "sft", "/r", "/m", "", {{"steps", 4}}}), "");
 }
 
 TEST(ChainTableTest, ARecordReadsBackToItself) {

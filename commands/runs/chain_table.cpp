@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "commands/train/chain_table.hpp"
+#include "commands/runs/chain_table.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -36,6 +38,10 @@ std::vector<std::string> row_of(const StageRecord& r) {
 
 }  // namespace
 
+StagePaths stage_paths(const std::filesystem::path& chain, size_t index, const std::string& name) {
+  return {chain / "stages", fmt::format("{}-{}", index + 1, name)};
+}
+
 std::string to_json(const StageRecord& r) {
   const nlohmann::json out{{"stage", r.name},  {"kind", r.kind},     {"run", r.run},
                            {"model", r.model}, {"critic", r.critic}, {"figures", r.figures}};
@@ -67,6 +73,15 @@ std::map<std::string, double> figures_of(const std::vector<Outcome>& outcomes, s
   }
   for (auto& [name, sum] : out) sum /= static_cast<double>(count);
   return out;
+}
+
+std::string warning_of(const StageRecord& record) {
+  constexpr double least = 0.05;
+  const auto correct = figure(record, "pass_rate");
+  if (!correct || *correct >= least) return "";
+  return "stage " + record.name + " ended with " + percent_text(correct) +
+         " correct: the later stages have hardly anything to learn from. Stop with Ctrl-C and give "
+         "it more trajectories, easier tasks, or a policy that stage sft has taught before";
 }
 
 std::string table_text(const std::vector<StageRecord>& records) {
