@@ -362,11 +362,4 @@ Result<JudgedShapes> judge_shapes(const CheckArguments& args, const sandbox::Eva
   return out;
 }
 
-Result<Judgement> judge_call(const CheckArguments& args, const sandbox::EvaluateRequest& call,
-                             const std::shared_ptr<sandbox::EndSwitch>& ender,
-                             const std::function<void(const std::string&)>& progress) {
-  TRY(const auto slot, slot_for(args, call));
-  return judge_on(slot, call, seconds{args.timeout_s}, ender, progress);
-}
-
 }  // namespace warpsmith::commands

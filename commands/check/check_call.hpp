@@ -44,13 +44,6 @@ std::string expected_files(const std::string& contract);
 /// file that is missing or wrong.
 Result<sandbox::EvaluateRequest> check_call(const CheckArguments& args);
 
-/// Takes a slot, starts or joins its service, and judges. `progress` gets lines while it works,
-/// `ender` ends it from another thread. An error means that this machine lacks what the call needs;
-/// later failures are infrastructure failures of the judgement.
-Result<Judgement> judge_call(const CheckArguments& args, const sandbox::EvaluateRequest& call,
-                             const std::shared_ptr<sandbox::EndSwitch>& ender,
-                             const std::function<void(const std::string&)>& progress);
-
 /// The judgements of all shapes that the task declares, up to the first that is not correct, and
 /// the functions of those that were left out for that reason. Each has the time of --timeout. A
 /// request that runs nothing concerns `get_inputs` only; so does a profile, and the others are
@@ -59,6 +52,9 @@ struct JudgedShapes {
   std::vector<JudgedShape> judged;
   std::vector<std::string> left_out;
 };
+/// Takes a slot, starts or joins its service, and judges. `progress` gets lines while it works,
+/// `ender` ends it from another thread. An error means that this machine lacks what the call needs;
+/// later failures are infrastructure failures of a judgement.
 Result<JudgedShapes> judge_shapes(const CheckArguments& args, const sandbox::EvaluateRequest& call,
                                   const std::shared_ptr<sandbox::EndSwitch>& ender,
                                   const std::function<void(const std::string&)>& progress);

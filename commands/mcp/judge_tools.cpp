@@ -148,14 +148,15 @@ McpAnswer failed(const Error& error) {
 }
 
 /// An infrastructure failure is an error of the call; a wrong kernel is an answer.
-McpAnswer answer_of(const Judgement& judgement, Request request, const ToolInput& input) {
-  Judgement shown = judgement;
-  if (auto* verdict = std::get_if<Verdict>(&shown); verdict != nullptr && !input.shows_jail) {
-    verdict->jail.clear();
+McpAnswer answer_of(const JudgedShapes& all, Request request, const ToolInput& input) {
+  std::vector<JudgedShape> shown = all.judged;
+  for (JudgedShape& one : shown) {
+    auto* verdict = std::get_if<Verdict>(&one.judgement);
+    if (verdict != nullptr && !input.shows_jail) verdict->jail.clear();
   }
-  return {.text = judgement_text(shown, request),
-          .structured = judgement_json(judgement, request),
-          .is_error = std::holds_alternative<InfraFailure>(judgement)};
+  return {.text = shapes_text(shown, all.left_out, request),
+          .structured = shapes_json(all.judged, request),
+          .is_error = std::holds_alternative<InfraFailure>(decisive(all.judged))};
 }
 
 CheckArguments completed(CheckArguments args, const JudgeToolOptions& options, Request request) {
@@ -188,16 +189,16 @@ std::shared_ptr<sandbox::EndSwitch> ender_of(CallControl& control) {
   return ender;
 }
 
-Result<Judgement> judge(const JudgeCall& call, CallControl& control) {
-  return judge_call(call.args, call.request, ender_of(control),
-                    [&control](const std::string& line) { control.progress(line); });
+Result<JudgedShapes> judge(const JudgeCall& call, CallControl& control) {
+  return judge_shapes(call.args, call.request, ender_of(control),
+                      [&control](const std::string& line) { control.progress(line); });
 }
 
 Result<McpAnswer> judged_answer(const ToolInput& input, const JudgeToolOptions& options,
                                 Request request, CallControl& control) {
   TRY(const auto call, judge_call_of(input, options, request));
-  TRY(const auto judgement, judge(call, control));
-  return answer_of(judgement, request, input);
+  TRY(const auto judged, judge(call, control));
+  return answer_of(judged, request, input);
 }
 
 McpAnswer or_failed(Result<McpAnswer> answer) {
@@ -270,8 +271,8 @@ Result<McpAnswer> submit(const ToolInput& input, const JudgeToolOptions& options
     return fail(ErrorCode::capacity,
                 fmt::format("all {} submissions of this task are used", options.max_submissions));
   }
-  TRY(const auto judgement, judge(call, control));
-  McpAnswer answer = count_submission(answer_of(judgement, Request::final, input), of_task);
+  TRY(const auto judged, judge(call, control));
+  McpAnswer answer = count_submission(answer_of(judged, Request::final, input), of_task);
   const bool keep = !answer.is_error && of_task.judged.size() < most_kept_answers;
   if (keep) of_task.judged.emplace(identity, answer);
   return answer;

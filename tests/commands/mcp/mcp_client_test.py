@@ -231,6 +231,20 @@ class ClientTest(unittest.TestCase):
         self.assertIn("jail:", text)
         self.assertTrue(body["jail"])
 
+    def test_a_kernel_is_judged_on_every_size_that_the_task_declares(self):
+        large = UNSEEN_TASK.replace("192", "256").partition("def get_inputs")[2].partition("def get_init")[0]
+        kernel = ('#include "warpsmith.h"\nextern "C" void solve(const void* const* in, void* const* out, '
+                  "const int64_t*) {\n  const float *left = (const float*)in[0], *right = (const float*)in[1];\n"
+                  "  for (int i = 0; i < 192 * 1024; ++i) "
+                  "((float*)out[0])[i] = left[i] * 0.75f + right[i] * right[i] - 1.5f;\n}\n")
+        with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+            file.write(f"{UNSEEN_TASK}\n\ndef get_inputs_LARGE{large}")
+            file.flush()
+            _, text, body = self.parts(self.call("verify", {"task": file.name, "files": {"kernel.cpp": kernel}}))
+        self.assertEqual([one["verdict"] for one in body["declared_shapes"]], ["passed", "nonfinite"], text)
+        self.assertEqual(body["verdict"], "nonfinite")
+        self.assertIn("get_inputs_LARGE: nonfinite", text)
+
     def test_a_broken_kernel_is_a_compile_error(self):
         _, _, body = self.parts(self.call("verify", {"task": TASK, "files": {"kernel.cpp": "int x = ;"}}))
         self.assertEqual(body["verdict"], "compile_error")
