@@ -133,9 +133,9 @@ const char* const solution_schema = R"({
   "additionalProperties": false
 })";
 
-/// The schema, with the contracts that are built.
-std::string judging_schema() {
-  json schema = json::parse(solution_schema);
+/// A tool's schema with the contracts that are built.
+std::string with_contracts(const char* text) {
+  json schema = json::parse(text);
   schema["properties"]["contract"]["enum"] = sandbox::contract_names();
   return json_text(schema);
 }
@@ -207,7 +207,7 @@ McpAnswer or_failed(Result<McpAnswer> answer) {
 
 McpTool judging_tool(const std::string& name, const std::string& about, Request request,
                      const JudgeToolOptions& options) {
-  return {name, about, judging_schema(),
+  return {name, about, with_contracts(solution_schema),
           [options, request](const json& arguments, CallControl& control) -> McpAnswer {
             const auto input = read_tool_input(arguments, options.tasks);
             if (!input) return failed(input.error());
@@ -282,7 +282,7 @@ McpTool submit_tool(const JudgeToolOptions& options) {
   const auto all = std::make_shared<AllSubmissions>();
   return {"submit",
           "The final verdict on a solution. It is counted, except if the same was judged before.",
-          judging_schema(),
+          with_contracts(solution_schema),
           [options, all](const json& arguments, CallControl& control) -> McpAnswer {
             const auto input = read_tool_input(arguments, options.tasks);
             if (!input) return failed(input.error());
@@ -301,12 +301,6 @@ const char* const task_schema = R"({
   "required": ["task"],
   "additionalProperties": false
 })";
-
-std::string task_schema_with_contracts() {
-  json schema = json::parse(task_schema);
-  schema["properties"]["contract"]["enum"] = sandbox::contract_names();
-  return json_text(schema);
-}
 
 DeviceClass device_of(const sandbox::ContractEntry& contract, const Task& task) {
   if (contract.runs_on == sandbox::RunsOn::task) return host_device(task);
@@ -350,7 +344,7 @@ McpTool read_task_tool(const JudgeToolOptions& options) {
           "All that is needed to solve a task: its PyTorch module, tensors, extents and times, the "
           "entry point, headers, how a solution is built, the rules, and the arguments of a submit "
           "call to fill in. The first call for a task measures it, which takes up to a minute.",
-          task_schema_with_contracts(),
+          with_contracts(task_schema),
           [options](const json& arguments, CallControl& control) -> McpAnswer {
             return or_failed(read_task(arguments, options, control));
           }};

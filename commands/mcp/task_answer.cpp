@@ -33,7 +33,7 @@ json names_of_contracts(DeviceClass device) {
   return names;
 }
 
-/// A file in a fence of its own, after its name.
+/// A file as a Markdown code block, after its name.
 std::string fenced(const std::string& name, const std::string& text) {
   const bool ends = text.ends_with('\n');
   return name + ":\n```\n" + text + (ends ? "" : "\n") + "```\n";

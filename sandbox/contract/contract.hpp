@@ -131,7 +131,7 @@ Extents all_extents(const TaskSignature& signature);
 
 std::vector<int64_t> values_of(const Extents& extents);
 
-/// What an author who has no workspace needs for a first submission.
+/// What an agent without a workspace needs to write a first submission.
 struct SubmissionForm {
   std::string entry_point;   // what the judge calls
   std::string compile_line;  // how the judge builds it
