@@ -335,7 +335,7 @@ OrFailure<VerifiedSet> EvaluationSession::verify_draw(uint64_t number, Distribut
   const auto clock = phase("comparison");
   TRY(set.errors,
       compare_exactly(job_.bench, session_, {Side::candidate, k}, k, criteria.bound, deadline_));
-  if (!set.errors.right() && reports_elements()) {
+  if (!set.errors.right()) {
     set.report = wrong_report(job_.bench, {Side::candidate, k}, k, criteria.bound, set.errors);
   }
   // Ingest tried only the distributions of `strict`.
@@ -464,7 +464,7 @@ OrFailure<ErrorStats> EvaluationSession::timed_errors(uint32_t candidate_set, ui
   const Outputs outputs{Side::candidate, candidate_set};
   TRY(const auto errors,
       compare_exactly(job_.bench, session_, outputs, eager_set, bound, deadline_));
-  if (!errors.right() && !timings.report && reports_elements()) {
+  if (!errors.right() && !timings.report) {
     timings.report = wrong_report(job_.bench, outputs, eager_set, bound, errors);
   }
   return errors;

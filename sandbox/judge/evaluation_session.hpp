@@ -102,8 +102,6 @@ class EvaluationSession {
   OrFailure<void> time_blocks(Timings& timings, ClockLog* clocks);
   bool is_slow_beyond_doubt(const Timings& timings, double spent_ms) const;
   OrFailure<void> time_block(const Block& block, uint64_t number, Timings& timings);
-  /// Whether wrong outputs are read back to report on their elements: only from a CPU's memory.
-  bool reports_elements() const { return !job_.on_device; }
   OrFailure<ErrorStats> timed_errors(uint32_t candidate_set, uint32_t eager_set, Timings& timings);
   bool time_candidate(uint32_t set, TimedBlock& times, Timings& timings);
   OrFailure<void> time_baseline(Implementation implementation, uint32_t set, TimedBlock& times);

@@ -85,8 +85,10 @@ TEST_F(EvaluatorHostGpuTest, NoLibraryPassesIfATaskRequiresCustomKernels) {
 }
 
 TEST_F(EvaluatorHostGpuTest, AWrongKernelIsWrong) {
-  EXPECT_EQ(example("kernels/gated_sum.cu", "alpha * a.w", "alpha * a.z").outcome,
-            VerdictClass::wrong);
+  const Verdict v = example("kernels/gated_sum.cu", "alpha * a.w", "alpha * a.z");
+  EXPECT_EQ(v.outcome, VerdictClass::wrong);
+  EXPECT_THAT(v.feedback, HasSubstr("elements differ, the first is")) << v.feedback;
+  EXPECT_THAT(v.evidence, HasSubstr("\"differs\":{")) << v.evidence;
 }
 
 TEST_F(EvaluatorHostGpuTest, AKernelThatWritesItsInputFaults) {
