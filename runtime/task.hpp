@@ -33,6 +33,9 @@ constexpr auto names_of(Dtype) {
       {"f32", "f64", "f16", "bf16", "i64", "i32", "i16", "i8", "u8", "boolean"});
 }
 enum class TensorRole : uint8_t { input, parameter, output };
+constexpr auto names_of(TensorRole) {
+  return std::to_array<std::string_view>({"input", "parameter", "output"});
+}
 
 /// One tensor of the task's signature: contiguous, row-major, 64-byte aligned.
 struct TensorSpec {

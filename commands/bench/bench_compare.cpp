@@ -96,7 +96,7 @@ Result<BenchFigures> run_part(const fs::path& program, const std::string& part,
     break;
   }
   const ChildExit ended = child.wait(Deadline::after(std::chrono::seconds{20}));
-  if (signals.arrived()) return fail(ErrorCode::process_failed, "stopped");
+  if (signals.arrived()) return fail(ErrorCode::process_failed, "no two pairs were complete");
   if (ended.exit_code != 0) {
     return fail(ErrorCode::process_failed,
                 fmt::format("{} bench {}: exit code {}: {}", program.string(), part,
@@ -105,7 +105,8 @@ Result<BenchFigures> run_part(const fs::path& program, const std::string& part,
   return bench_figures(ended.out, program.string() + " bench " + part);
 }
 
-/// Alternates which build runs first, so that a trend of the machine cancels.
+/// Alternates which build runs first, so that a trend of the machine cancels. A signal ends it with
+/// the pairs so far.
 Result<FigurePairs> measure(const std::string& part, const CompareArguments& args,
                             const std::array<fs::path, 2>& programs, const SignalWait& signals) {
   FigurePairs pairs;
@@ -115,7 +116,9 @@ Result<FigurePairs> measure(const std::string& part, const CompareArguments& arg
       const size_t which = (turn + i) % 2 == 0 ? 0 : 1;
       print_progress(fmt::format("{}: pair {} of {}{}", part, i + 1, args.pairs,
                                  which == 0 ? ", old" : ", new"));
-      TRY(run.at(which), run_part(programs.at(which), part, args, signals));
+      auto figures = run_part(programs.at(which), part, args, signals);
+      if (!figures && signals.arrived() && i >= 2) return pairs;
+      TRY(run.at(which), std::move(figures));
     }
     add_pair(pairs, run[0], run[1]);
   }
@@ -152,9 +155,11 @@ ExitCode bench_compare(const CompareArguments& args) {
     for (const auto& one : changes) slower |= one.judged(args.loss) == Change::slower;
     out["parts"][part] = json_of(changes);
     if (!args.json) std::cout << table_text(part, changes, args.loss) << std::flush;
+    if (signals.arrived()) break;
   }
   out["slower"] = slower;
   if (args.json) std::cout << json_text(out) << '\n';
+  if (signals.arrived()) return ExitCode::interrupted;
   return slower ? ExitCode::judged_wrong : ExitCode::success;
 }
 
@@ -164,6 +169,7 @@ const char* const compare_footer =
     "  not slower  the whole interval lies above 1 - LOSS\n"
     "  slower      the whole interval lies below 1 - LOSS; the exit code is 1\n"
     "  undecided   the interval contains 1 - LOSS: more --pairs make it narrower\n"
+    "Ctrl-C ends with the pairs so far if there are two.\n"
     "  warpsmith bench compare ../old . --part \"evaluate --contract device\" --pairs 10";
 
 }  // namespace

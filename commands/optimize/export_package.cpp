@@ -190,11 +190,6 @@ constexpr std::string_view taken_names[] = {
     "sys",      "sysconfig",  "tempfile",   "time",     "warnings",   "torch",     "aten",
     "prim",     "prims",      "quantized"};
 
-std::string_view role_name(TensorRole role) {
-  if (role == TensorRole::input) return "input";
-  return role == TensorRole::parameter ? "parameter" : "output";
-}
-
 std::string flags_text(const ExportedKernel& kernel) {
   const sandbox::LibraryBuild& build = kernel.build;
   const bool kernels = kernel.form != ExportForm::plan ||
@@ -213,7 +208,7 @@ json tensors_json(const TaskSignature& signature) {
   json out = json::array();
   for (const TensorSpec& t : signature.tensors) {
     out.push_back(
-        {{"name", t.name}, {"role", role_name(t.role)}, {"dtype", type_names(t.dtype).python}});
+        {{"name", t.name}, {"role", to_string(t.role)}, {"dtype", type_names(t.dtype).python}});
   }
   return out;
 }

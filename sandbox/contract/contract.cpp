@@ -79,9 +79,23 @@ std::vector<int64_t> values_of(const Extents& extents) {
   return values;
 }
 
-std::string_view role_name(TensorRole role) {
-  static constexpr std::array<std::string_view, 3> names{"input", "parameter", "output"};
-  return names.at(static_cast<size_t>(role));
+std::string element_type(Dtype dtype, std::string_view half, std::string_view bfloat16) {
+  switch (dtype) {
+    case Dtype::f32:
+      return "float";
+    case Dtype::f64:
+      return "double";
+    case Dtype::f16:
+      return std::string(half);
+    case Dtype::bf16:
+      return std::string(bfloat16);
+    case Dtype::boolean:
+      return "bool";
+    case Dtype::u8:
+      return "uint8_t";
+    default:
+      return "int" + std::string(dtype_name(dtype)).substr(1) + "_t";
+  }
 }
 
 std::string variable_name(std::string_view tensor) {
@@ -96,7 +110,7 @@ std::string variable_name(std::string_view tensor) {
 }
 
 std::string tensor_summary(const TensorSpec& tensor) {
-  return fmt::format("{} {} [{}]", role_name(tensor.role), dtype_name(tensor.dtype),
+  return fmt::format("{} {} [{}]", to_string(tensor.role), dtype_name(tensor.dtype),
                      fmt::join(tensor.shape, ", "));
 }
 

@@ -191,8 +191,9 @@ inline std::string_view dtype_name(Dtype dtype) {
   return dtype == Dtype::boolean ? "bool" : to_string(dtype);
 }
 
-/// "input", "parameter" or "output".
-std::string_view role_name(TensorRole role);
+/// The type of an element in C and C++; types with two bytes for a float are named by `half` and
+/// `bfloat16`.
+std::string element_type(Dtype dtype, std::string_view half, std::string_view bfloat16);
 
 /// A tensor's name as a variable of C++, CUDA or Python: "linear.weight" is linear_weight.
 std::string variable_name(std::string_view tensor);

@@ -202,11 +202,6 @@ class Explainer {
   const CubinFacts& cubin_;
 };
 
-std::string_view role_name(TensorRole role) {
-  if (role == TensorRole::output) return "output";
-  return role == TensorRole::parameter ? "parameter" : "input";
-}
-
 std::string symbols_text(const std::vector<std::string>& symbols) {
   std::string text;
   for (const std::string& symbol : symbols) text += (text.empty() ? " (" : ", ") + symbol;
@@ -291,7 +286,7 @@ std::string explain(const TaskSignature& signature) {
   }
   text << '\n';
   for (const TensorSpec& tensor : signature.tensors) {
-    text << role_name(tensor.role) << ' ' << tensor.name << ' ' << to_string(tensor.dtype) << ' '
+    text << to_string(tensor.role) << ' ' << tensor.name << ' ' << to_string(tensor.dtype) << ' '
          << list_of(tensor.shape) << symbols_text(tensor.symbols) << '\n';
   }
   return text.str();

@@ -14,7 +14,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::array<std::string_view, 3> role_names{"input", "parameter", "output"};
 constexpr int64_t max_elements = int64_t{1} << 34U;  // the worker checks how many fit
 constexpr size_t max_tensors = 4096;                 // far beyond the largest networks
 constexpr size_t max_rank = 16;
@@ -34,7 +33,8 @@ TensorSpec tensor_of(const Json& entry) {
   TensorSpec spec;
   spec.name = entry.at("name").get<std::string>();
   check(!spec.name.empty() && spec.name.size() <= 256, "a tensor's name must have 1 to 256 bytes");
-  spec.role = static_cast<TensorRole>(index_of(role_names, entry.at("role").get<std::string>()));
+  spec.role = static_cast<TensorRole>(
+      index_of(enum_names<TensorRole>, entry.at("role").get<std::string>()));
   spec.dtype =
       static_cast<Dtype>(index_of(enum_names<Dtype>, entry.at("dtype").get<std::string>()));
   spec.shape = entry.at("shape").get<std::vector<int64_t>>();

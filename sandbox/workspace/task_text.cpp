@@ -60,7 +60,7 @@ std::string task_json(const Task& task, const TaskSignature& signature, std::str
   OrderedJson buffers = OrderedJson::array();
   for (const TensorSpec& tensor : signature.tensors) {
     buffers.push_back({{"name", tensor.name},
-                       {"role", role_name(tensor.role)},
+                       {"role", to_string(tensor.role)},
                        {"dtype", dtype_name(tensor.dtype)},
                        {"shape", tensor.shape},
                        {"symbols", tensor.symbols}});

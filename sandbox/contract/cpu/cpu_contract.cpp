@@ -78,22 +78,9 @@ Result<std::unique_ptr<Contract>> open_cpu(const ContractSlot& slot) {
   return std::make_unique<CpuContract>(slot.options, std::move(compiler));
 }
 
+/// A kernel reads halves as their bits.
 std::string c_type(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::f32:
-      return "float";
-    case Dtype::f64:
-      return "double";
-    case Dtype::boolean:
-      return "bool";
-    case Dtype::f16:
-    case Dtype::bf16:
-      return "uint16_t";  // the bits
-    case Dtype::u8:
-      return "uint8_t";
-    default:
-      return "int" + std::string(dtype_name(dtype)).substr(1) + "_t";
-  }
+  return element_type(dtype, "uint16_t", "uint16_t");
 }
 
 /// The line that names a buffer, with the places of its extents in `dims`.

@@ -159,22 +159,7 @@ Result<std::unique_ptr<Contract>> open_device(const ContractSlot& slot) {
 }
 
 std::string cuda_type(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::f32:
-      return "float";
-    case Dtype::f64:
-      return "double";
-    case Dtype::f16:
-      return "__half";
-    case Dtype::bf16:
-      return "__nv_bfloat16";
-    case Dtype::boolean:
-      return "bool";
-    case Dtype::u8:
-      return "uint8_t";
-    default:
-      return "int" + std::string(dtype_name(dtype)).substr(1) + "_t";
-  }
+  return element_type(dtype, "__half", "__nv_bfloat16");
 }
 
 /// The number of elements as an expression of a plan.
