@@ -78,12 +78,6 @@ ExitCode run_named(const std::vector<Registered>& commands) {
   return ExitCode::bad_input;
 }
 
-/// Names the nearest name, or all names if none is near.
-std::string hint(const std::string& word, const std::set<std::string>& names) {
-  const std::string nearest = nearest_name(word, names);
-  return is_near(word, nearest) ? "the nearest is \"" + nearest + "\"" : list_of(names);
-}
-
 /// Fails for an unknown command, by name: the library's own message would not name it. `words`
 /// begin with a command of `app` or with an option.
 Result<void> check_known_command(const CLI::App& app, std::span<const char* const> words) {
@@ -97,7 +91,7 @@ Result<void> check_known_command(const CLI::App& app, std::span<const char* cons
   for (const auto& [name, command] : commands) names.insert(name);
   const std::string within = app.get_parent() == nullptr ? "command" : app.get_name() + " command";
   return fail(ErrorCode::invalid_argument,
-              "no " + within + " \"" + word + "\"; " + hint(word, names));
+              "no " + within + " \"" + word + "\"; " + hint_for(word, names));
 }
 
 /// The command that was parsed last: `app` itself if there is none.
@@ -125,7 +119,7 @@ std::string unknown_options(const CLI::App& app, const CLI::App& last) {
     if (!word.starts_with("-") || word.size() < 2) continue;
     const std::string name = word.substr(0, word.find('='));
     text += (text.empty() ? "" : "\n") + ("no option \"" + name + "\"; ") +
-            hint(name, options_of(last));
+            hint_for(name, options_of(last));
   }
   return text;
 }

@@ -2,6 +2,7 @@
 #include "runtime/message_text.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
@@ -120,6 +121,25 @@ std::string list_of(const std::set<std::string>& names) {
   std::string all;
   for (const std::string& name : names) all += (all.empty() ? "expected one of " : ", ") + name;
   return all;
+}
+
+std::string with_file_name(std::string text, std::string_view from, std::string_view to) {
+  const auto in_name = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '/';
+  };
+  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at)) {
+    const size_t end = at + from.size();
+    const bool whole = (at == 0 || (!in_name(text[at - 1]) && text[at - 1] != '.')) &&
+                       (end == text.size() || !in_name(text[end]));
+    if (whole) text.replace(at, from.size(), to);
+    at += whole ? to.size() : from.size();
+  }
+  return text;
+}
+
+std::string hint_for(std::string_view word, const std::set<std::string>& names) {
+  const std::string nearest = nearest_name(word, names);
+  return is_near(word, nearest) ? "the nearest is \"" + nearest + "\"" : list_of(names);
 }
 
 }  // namespace warpsmith

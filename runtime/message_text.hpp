@@ -33,4 +33,11 @@ bool is_near(std::string_view name, std::string_view other);
 /// "expected one of a, b, c": the hint for a word that is close to none of a few names.
 std::string list_of(const std::set<std::string>& names);
 
+/// The text with one file name in place of another, wherever that stands as a whole name without a
+/// folder. The judge's names of files (task.py, kernel.cpp) are not the user's.
+std::string with_file_name(std::string text, std::string_view from, std::string_view to);
+
+/// "the nearest is "check"" if a name is near, else the list of all.
+std::string hint_for(std::string_view word, const std::set<std::string>& names);
+
 }  // namespace warpsmith

@@ -58,7 +58,7 @@ def run_pass(model, ids):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
     parser.add_argument("folder")
     parser.add_argument("--tokens", type=int, default=131072)
     parser.add_argument("--device", default="cuda:0")

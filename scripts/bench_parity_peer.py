@@ -38,7 +38,7 @@ def likeliest(model, texts, device):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
     parser.add_argument("folder")
     parser.add_argument("--texts", type=pathlib.Path, required=True)
     parser.add_argument("--device", default="cpu")

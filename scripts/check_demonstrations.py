@@ -20,7 +20,7 @@ from demonstrations.variants import variants_of  # noqa: E402
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
     parser.add_argument("--tasks", nargs="+", required=True, help="folders of task files")
     parser.add_argument("--times", action="store_true", help="time, compared with eager and torch.compile")
     parser.add_argument("--times-only", action="store_true", help="time only; check nothing")

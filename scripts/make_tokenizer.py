@@ -38,7 +38,7 @@ CHATML = (
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
     parser.add_argument("--data", required=True, help="JSONL of demonstrations")
     parser.add_argument("--merges", type=int, default=1024)
     parser.add_argument("--files", nargs="+", default=["solution/kernel.cpp"], help="files that agents write and edit")

@@ -275,7 +275,8 @@ def one_row(args, task):
 
 
 def main():
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(description=__doc__, allow_abbrev=False,
+                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--out", type=pathlib.Path, required=True, help="a new folder")
     options.add_argument("--contract", choices=("cpu", "device"), default="cpu", help="default: cpu")
     options.add_argument("--gpu", type=int, help="number of the GPU for contract device; default: 0")

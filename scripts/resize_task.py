@@ -45,7 +45,8 @@ def resized(text, changes):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("task", type=pathlib.Path, help="the task's file")
     parser.add_argument("changes", nargs="*", metavar="NAME=NUMBER", help="a size to replace")
     parser.add_argument("--out", type=pathlib.Path, help="file to write; its folder is created")

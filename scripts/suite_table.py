@@ -219,7 +219,8 @@ def differences(ours, theirs):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=pathlib.Path, help="the folder of a run of eval --suite")
     parser.add_argument("--check", action="store_true", help="compare with RUN/report.csv")
     arguments = parser.parse_args()

@@ -17,7 +17,7 @@ STYLES = {"cpu": {n: s for n, s in CPU_STYLES.items() if n != "sketch"}, "device
 
 
 def arguments():
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(allow_abbrev=False)
     parser.add_argument("--contract", choices=sorted(STYLES), default="cpu")
     parser.add_argument("--tasks", nargs="+", required=True, help="folders of task files")
     parser.add_argument("--styles", nargs="+", help="default: all of the contract")

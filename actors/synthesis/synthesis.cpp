@@ -12,6 +12,7 @@
 #include "actors/protocol/errors.hpp"
 #include "actors/protocol/inspect.hpp"
 #include "runtime/random_stream.hpp"
+#include "sandbox/ingest/mutant_words.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -39,7 +40,9 @@ ComposerPoolSettings composing_settings(const RunConfig& config, const std::file
 
 /// Why no policy should train on the task; empty if one may.
 std::string unfit(const TaskFacts& facts) {
-  if (!facts.insensitive.empty()) return "wrong answers would pass: " + facts.insensitive;
+  if (!facts.insensitive.empty()) {
+    return "wrong answers would pass: " + sandbox::in_words(facts.insensitive);
+  }
   if (!facts.compile_reason.empty()) return "torch.compile is no baseline: " + facts.compile_reason;
   return {};
 }

@@ -22,6 +22,7 @@
 #include "commands/slots.hpp"
 #include "runtime/json_text.hpp"
 #include "sandbox/contract/contract.hpp"
+#include "sandbox/ingest/mutant_words.hpp"
 #include "synthesis/task_source.hpp"
 
 namespace warpsmith::commands {
@@ -105,7 +106,7 @@ std::string survey_text(const SurveyedTask& task) {
   out += fmt::format("  accepted after {:.1f} s: eager {:.4f} ms, torch.compile {:.4f} ms\n",
                      task.ingest_s, task.facts->eager_ms, task.facts->compile_ms);
   if (is_insensitive(task))
-    out += "  cannot tell from right answers: " + task.facts->insensitive + '\n';
+    out += "  cannot tell from right answers: " + sandbox::in_words(task.facts->insensitive) + '\n';
   if (task.right) out += "  right    " + verdict_line(task.right) + '\n';
   if (task.wrong) out += "  wrong    " + verdict_line(task.wrong) + '\n';
   return out;

@@ -77,6 +77,28 @@ ExitCode exit_code(const Judgement& judgement) {
   return kind == InfraKind::task_refused ? ExitCode::bad_input : ExitCode::infrastructure;
 }
 
+std::string text_of(const CheckArguments& args, const sandbox::EvaluateRequest& call,
+                    const std::vector<JudgedShape>& judged,
+                    const std::vector<std::string>& left_out) {
+  return for_terminal(with_own_name(shapes_text(judged, left_out, call.want),
+                                    call.submission.contract, args.place));
+}
+
+/// Prints the verdicts that there are, and names the sizes without one. No JSON: a program would
+/// take it for the result.
+ExitCode report_stopped(const CheckArguments& args, const sandbox::EvaluateRequest& call,
+                        JudgedShapes all) {
+  std::string missing = all.judged.back().function;
+  for (const std::string& one : all.left_out) missing += ", " + one;
+  all.judged.pop_back();
+  if (!args.json) {
+    if (all.judged.size() == 1) std::cout << all.judged.front().function << ": ";
+    std::cout << text_of(args, call, all.judged, {});
+  }
+  print_progress("stopped: no verdict on " + missing);
+  return ExitCode::interrupted;
+}
+
 ExitCode check(const CheckArguments& args) {
   const auto call = check_call(args);
   if (!call) return report(call.error());
@@ -84,19 +106,18 @@ ExitCode check(const CheckArguments& args) {
   const EndOnSignal end(signals);
   // Quick requests print progress only on a terminal.
   const bool print_all = runs(call->want) || isatty(STDERR_FILENO) == 1;
-  const auto all = judge_shapes(args, *call, end.ender(), [print_all](const std::string& line) {
+  auto all = judge_shapes(args, *call, end.ender(), [print_all](const std::string& line) {
     if (print_all) print_progress(line);
   });
   if (!all) return report(all.error());
   const Judgement& judgement = decisive(all->judged);
-  if (signals.arrived() && !std::holds_alternative<Verdict>(judgement)) {
-    print_progress("stopped before there was a verdict");
-    return ExitCode::interrupted;
+  if (signals.arrived() && !std::holds_alternative<Verdict>(all->judged.back().judgement)) {
+    return report_stopped(args, *call, std::move(*all));
   }
   if (args.json) {
     std::cout << shapes_json(all->judged, call->want) << '\n';
   } else {
-    std::cout << for_terminal(shapes_text(all->judged, all->left_out, call->want));
+    std::cout << text_of(args, *call, all->judged, all->left_out);
   }
   if (auto written = write_profile(args, all->judged.front().judgement); !written)
     return report(written.error());
@@ -119,8 +140,7 @@ void add_subject(CLI::App& app, CheckArguments& args) {
   app.add_option("DIR", args.place,
                  "Folder with reference.py and solution/. With --task: the solution's folder, or\n"
                  "its one file (kernel.cpp or model_new.py, under any name)")
-      ->type_name("")
-      ->required();
+      ->type_name("");
   app.add_option("--task", args.task, "Task file in KernelBench's format")->type_name("FILE");
   app.add_option("--contract", args.contract,
                  "cpu, device or host. Default: host for a *.py file or a folder with\n"

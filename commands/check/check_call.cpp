@@ -12,6 +12,7 @@
 #include "commands/options.hpp"
 #include "commands/slots.hpp"
 #include "runtime/clock.hpp"
+#include "runtime/message_text.hpp"
 #include "runtime/run/durable_file.hpp"
 #include "sandbox/contract/contract.hpp"
 #include "sandbox/workspace/solution.hpp"
@@ -170,8 +171,17 @@ Result<void> check_cpu_sources(const FileSet& files, const Task& task) {
 /// Checks that `place` is a folder, or with --task any name.
 Result<void> check_place(const CheckArguments& args) {
   std::error_code error;
+  if (args.place.empty() && !args.task.empty()) {
+    return fail(ErrorCode::invalid_argument,
+                "check: the kernel is missing: expected its file, or a folder with it, after the "
+                "task; for example: warpsmith check --task " +
+                    args.task + " kernel.cpp");
+  }
   if (args.place.empty()) {
-    return fail(ErrorCode::invalid_argument, "check: expected a folder, got an empty name");
+    return fail(
+        ErrorCode::invalid_argument,
+        "check: expected a folder with reference.py and solution/, or a task with --task "
+        "and its kernel, got neither; for example: warpsmith check --task op.py kernel.cpp");
   }
   if (!args.task.empty()) return {};
   if (!fs::exists(args.place, error)) {
@@ -273,10 +283,10 @@ Judgement judge_on(const sandbox::SandboxOptions& slot, const sandbox::EvaluateR
 
 }  // namespace
 
-Result<void> check_contract_name(const std::string& name) {
+Result<void> check_contract_name(const std::string& name, const std::string& option) {
   if (name.empty() || sandbox::find_contract(name) != nullptr) return {};
   return fail(ErrorCode::invalid_argument,
-              "--contract " + name + ": expected " + alternatives(sandbox::contract_names()));
+              option + ' ' + name + ": expected " + alternatives(sandbox::contract_names()));
 }
 
 bool holds_solution(const fs::path& folder, const std::string& contract) {
@@ -328,12 +338,23 @@ Result<sandbox::EvaluateRequest> check_call(const CheckArguments& args) {
   return call;
 }
 
+std::string with_own_name(std::string text, const std::string& contract,
+                          const std::string& solution) {
+  const fs::path file{solution};
+  const ContractEntry* entry = sandbox::find_contract(contract);
+  if (entry == nullptr || entry->required_file.empty()) return text;
+  if (std::ranges::find(entry->endings, file.extension().string()) == entry->endings.end()) {
+    return text;
+  }
+  return with_file_name(std::move(text), entry->required_file, file.filename().string());
+}
+
 Judgement with_advice(Judgement judgement) {
   auto* failure = std::get_if<InfraFailure>(&judgement);
   if (failure == nullptr || failure->kind != InfraKind::noise) return judgement;
   failure->detail +=
       "\n  three attempts gave no stable times: stop other work on this machine and check again, "
-      "or judge only correctness with --verify-only";
+      "or judge only correctness (check --verify-only, tool verify of mcp)";
   return judgement;
 }
 

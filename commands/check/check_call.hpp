@@ -31,8 +31,9 @@ struct CheckArguments {
   std::vector<std::string> baselines{"auto"};  // sandbox.baselines; only "none": no baselines
 };
 
-/// Fails for an unknown name; an empty one is implied by the solution's files.
-Result<void> check_contract_name(const std::string& name);
+/// Fails for an unknown name; an empty one is implied by the solution's files. `option`: what names
+/// it.
+Result<void> check_contract_name(const std::string& name, const std::string& option = "--contract");
 
 /// Whether a folder contains a solution's file of this contract, or of any contract if none is
 /// named.
@@ -58,6 +59,11 @@ struct JudgedShapes {
 Result<JudgedShapes> judge_shapes(const CheckArguments& args, const sandbox::EvaluateRequest& call,
                                   const std::shared_ptr<sandbox::EndSwitch>& ender,
                                   const std::function<void(const std::string&)>& progress);
+
+/// The text with the user's name of a solution that is one file, where the judge wrote its own:
+/// kernel.cpp or model_new.py. Unchanged for a folder, whose files keep their names.
+std::string with_own_name(std::string text, const std::string& contract,
+                          const std::string& solution);
 
 /// Adds advice to a failure caused by noise: other work on this machine disturbed the times.
 Judgement with_advice(Judgement judgement);

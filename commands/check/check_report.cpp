@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <sstream>
 
 #include "commands/slots.hpp"
@@ -12,6 +13,7 @@
 #include "policy/learn/reward.hpp"
 #include "runtime/cuda/clock_sample.hpp"
 #include "runtime/json.hpp"
+#include "sandbox/ingest/mutant_words.hpp"
 
 namespace warpsmith::commands {
 namespace {
@@ -189,7 +191,13 @@ std::string indented(const std::string& text) {
 /// The feedback without the class at its start: here that is on the line above.
 std::string without_class(const Verdict& v) {
   const std::string front = class_words(v) + ": ";
-  return v.feedback.starts_with(front) ? v.feedback.substr(front.size()) : v.feedback;
+  std::string text = v.feedback.starts_with(front) ? v.feedback.substr(front.size()) : v.feedback;
+  // The feedback of numerics `paper` ends with the names of the wrong answers that would pass.
+  const size_t names = v.weakness.empty() ? std::string::npos : text.find(v.weakness);
+  if (names != std::string::npos) {
+    text.replace(names, v.weakness.size(), sandbox::in_words(v.weakness));
+  }
+  return text;
 }
 
 /// The first wrong element; empty for any other class.
@@ -211,7 +219,8 @@ std::string worth_line(const Verdict& v, Request request) {
 /// The feedback of numerics `paper` says it already.
 std::string weakness_line(const Verdict& v) {
   if (v.weakness.empty() || v.trust == TrustClass::paper) return {};
-  return "  this task cannot tell these wrong answers from right ones: " + v.weakness + '\n';
+  return "  this task cannot tell these wrong answers from right ones: " +
+         sandbox::in_words(v.weakness) + '\n';
 }
 
 std::string verdict_text(const Verdict& v, Request request) {
@@ -261,7 +270,12 @@ std::string shapes_text(const std::vector<JudgedShape>& shapes,
                         const std::vector<std::string>& left_out, Request request) {
   std::string out;
   const bool several = shapes.size() + left_out.size() > 1;
-  for (const JudgedShape& one : shapes) {
+  std::map<std::string, std::string> jail;  // printed once, and again only if it is another one
+  for (JudgedShape one : shapes) {
+    if (auto* verdict = std::get_if<Verdict>(&one.judgement)) {
+      if (verdict->jail == jail) verdict->jail.clear();
+      if (!verdict->jail.empty()) jail = verdict->jail;
+    }
     out += (several ? one.function + ": " : "") + judgement_text(one.judgement, request);
   }
   for (const std::string& one : left_out) {

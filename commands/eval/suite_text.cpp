@@ -10,6 +10,7 @@
 #include "commands/verdict_words.hpp"
 #include "runtime/json_text.hpp"
 #include "runtime/text.hpp"
+#include "sandbox/ingest/mutant_words.hpp"
 
 namespace warpsmith::commands {
 namespace {
@@ -288,7 +289,8 @@ std::string to_text(const SuiteReport& report) {
   for (const SuiteRow& row : report.table.rows) {
     if (row.numerics != report.plan.numerics) continue;
     if (!row.insensitive.empty()) {
-      out += "* " + row.task + " cannot tell from right answers: " + row.insensitive + '\n';
+      out += "* " + row.task +
+             " cannot tell from right answers: " + sandbox::in_words(row.insensitive) + '\n';
     }
     if (!row.without_compile.empty()) {
       out += row.task + " without torch.compile: " + row.without_compile + '\n';

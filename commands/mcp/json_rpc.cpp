@@ -22,12 +22,22 @@ RpcEntry error_entry(RpcCode code, const std::string& message, const std::string
   return {.error = RpcError{code, message, id}};
 }
 
+/// A value as JSON, cut to a few words.
+std::string shown(const json& value) {
+  constexpr size_t most = 60;
+  const std::string text = json_text(value);
+  return text.size() <= most ? text : text.substr(0, most) + "…";
+}
+
 bool is_id(const json& id) {
   return id.is_string() || id.is_number_integer();
 }
 
 RpcEntry read_message(json body) {
-  if (!body.is_object()) return error_entry(RpcCode::invalid_request, "expected an object");
+  if (!body.is_object()) {
+    return error_entry(RpcCode::invalid_request,
+                       "a message: expected an object, got " + shown(body));
+  }
   const bool has_id = body.contains("id");
   const std::string id = has_id && is_id(body["id"]) ? json_text(body["id"]) : "null";
   if (!body.contains("jsonrpc") || body["jsonrpc"] != "2.0") {
@@ -38,17 +48,20 @@ RpcEntry read_message(json body) {
   if (is_answer) return {};
   drop_nulls(body);
   if (!body.contains("method") || !body["method"].is_string()) {
-    return error_entry(RpcCode::invalid_request, "method: expected a string", id);
+    return error_entry(RpcCode::invalid_request,
+                       "method: expected a string, got " + shown(body.value("method", json())), id);
   }
   if (has_id && id == "null") {
-    return error_entry(RpcCode::invalid_request, "id: expected a string or a whole number");
+    return error_entry(RpcCode::invalid_request, "id: expected a string or a whole number, got " +
+                                                     shown(body.value("id", json())));
   }
   RpcMessage message{.method = body["method"].get<std::string>()};
   if (has_id) message.id = id;
   const json params = body.value("params", json::object());
   if (!params.is_object()) {
     if (!has_id) return {};
-    return error_entry(RpcCode::invalid_params, "params: expected an object", id);
+    return error_entry(RpcCode::invalid_params, "params: expected an object, got " + shown(params),
+                       id);
   }
   message.params = json_text(params);
   return {.message = std::move(message)};
@@ -116,9 +129,18 @@ RpcLine read_rpc_line(std::string_view line) {
     if (depth.exceeded()) return one_error(RpcCode::parse_error, "JSON is nested too deeply");
     if (body.is_array()) return read_batch(std::move(body));
     return {.entries = {read_message(std::move(body))}};
-  } catch (const json::exception& error) {
-    return one_error(RpcCode::parse_error, error.what());
+  } catch (const json::parse_error& error) {
+    return one_error(RpcCode::parse_error,
+                     fmt::format("a line: expected a message in JSON; byte {} of the {} is wrong",
+                                 error.byte, line.size()));
+  } catch (const json::exception&) {
+    return one_error(RpcCode::parse_error, "a line: a number is too large for JSON's readers");
   }
+}
+
+tl::unexpected<Error> json_misfit(const std::string& name, const std::string& expected,
+                                  const json& got) {
+  return fail(ErrorCode::invalid_argument, name + ": expected " + expected + ", got " + shown(got));
 }
 
 std::string rpc_batch(const std::vector<std::string>& answers) {

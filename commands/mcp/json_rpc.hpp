@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/json_text.hpp"
+#include "runtime/result.hpp"
 
 namespace warpsmith::commands {
 
@@ -74,6 +75,10 @@ struct RpcLine {
 };
 /// A null counts as an absent member.
 RpcLine read_rpc_line(std::string_view line);
+
+/// "arguments.task: expected a string, got 3": a parameter or an argument of the wrong type.
+tl::unexpected<Error> json_misfit(const std::string& name, const std::string& expected,
+                                  const nlohmann::json& got);
 
 /// The answers of a batch as one line.
 std::string rpc_batch(const std::vector<std::string>& answers);

@@ -9,6 +9,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
 #include "commands/check/check_call.hpp"
 #include "commands/check/check_report.hpp"
@@ -16,6 +17,7 @@
 #include "commands/options.hpp"
 #include "commands/slots.hpp"
 #include "runtime/environment.hpp"
+#include "runtime/message_text.hpp"
 #include "runtime/run/durable_file.hpp"
 #include "sandbox/contract/contract.hpp"
 #include "sandbox/plan/explain.hpp"
@@ -44,11 +46,21 @@ bool is_plain_name(const std::string& name) {
          });
 }
 
+/// The error with `name` instead of a folder of this server, which the caller cannot see.
+Error without_place(Error error, const fs::path& folder, const std::string& name) {
+  const std::string path = folder.string();
+  for (size_t at = error.message.find(path); at != std::string::npos;
+       at = error.message.find(path, at + name.size())) {
+    error.message.replace(at, path.size(), name);
+  }
+  return error;
+}
+
 Result<void> write_one(const fs::path& folder, const std::string& name, const json& text) {
   if (!is_plain_name(name)) {
     return refuse("files: \"" + name + "\": expected a relative name without \"..\"");
   }
-  if (!text.is_string()) return refuse("files: \"" + name + "\": expected its text, a string");
+  if (!text.is_string()) return json_misfit("files: \"" + name + '"', "its text, a string", text);
   std::error_code error;
   fs::create_directories((folder / name).parent_path(), error);
   TRY(auto file, open_file(folder / name, O_WRONLY | O_CREAT | O_EXCL));
@@ -58,8 +70,8 @@ Result<void> write_one(const fs::path& folder, const std::string& name, const js
 Result<void> check_size(const json& files) {
   const sandbox::SolutionLimits limits;
   if (!files.is_object() || files.empty() || files.size() > limits.files) {
-    return refuse(
-        fmt::format("files: expected an object of 1 to {} files, {{name: text}}", limits.files));
+    return json_misfit(
+        "files", fmt::format("an object of 1 to {} files, {{name: text}}", limits.files), files);
   }
   size_t bytes = 0;
   for (const auto& [name, text] : files.items()) {
@@ -76,20 +88,24 @@ Result<std::string> task_file(const std::string& task, const std::vector<fs::pat
   TRY(const auto found, synthesis::find_tasks(places));
   const auto named = std::ranges::find(found.tasks, task, &Task::id);
   if (named != found.tasks.end()) return named->source;
+  std::set<std::string> ids;
+  for (const Task& one : found.tasks) ids.insert(one.id);
+  const std::string nearest = nearest_name(task, ids);
   return fail(ErrorCode::not_found,
-              "task: \"" + task + "\" is no file and no id; list_tasks shows the ids");
+              "task: \"" + task + "\" is no file and no id; " +
+                  (is_near(task, nearest) ? "the nearest is \"" + nearest + "\"; " : "") +
+                  "list_tasks shows the ids");
 }
 
 Result<std::string> text_argument(const json& arguments, const char* name) {
   if (!arguments.contains(name)) return std::string{};
   if (arguments[name].is_string()) return arguments[name].get<std::string>();
-  return refuse(std::string(name) + ": expected a string");
+  return json_misfit(name, "a string", arguments[name]);
 }
 
-Result<void> check_names(const json& arguments, const std::vector<std::string>& known) {
+Result<void> check_names(const json& arguments, const std::set<std::string>& known) {
   for (const auto& [name, value] : arguments.items()) {
-    if (std::ranges::find(known, name) != known.end()) continue;
-    return refuse(fmt::format("{}: unknown argument; expected {}", name, fmt::join(known, ", ")));
+    if (!known.contains(name)) return refuse(name + ": unknown argument; " + hint_for(name, known));
   }
   return {};
 }
@@ -97,14 +113,18 @@ Result<void> check_names(const json& arguments, const std::vector<std::string>& 
 Result<bool> flag_argument(const json& arguments, const char* name) {
   const json value = arguments.value(name, json(false));
   if (value.is_boolean()) return value.get<bool>();
-  return refuse(std::string(name) + ": expected true or false");
+  return json_misfit(name, "true or false", value);
 }
 
 /// The solution: a folder or file of the caller, or files in the call.
 Result<void> add_solution(const json& arguments, ToolInput& input) {
   TRY(const auto solution, text_argument(arguments, "solution"));
   if (solution.empty() != arguments.contains("files")) {
-    return refuse("expected either solution (a path) or files ({name: text})");
+    return refuse(solution.empty()
+                      ? "solution, files: expected one of solution (a path) and files ({name: "
+                        "text}), got neither"
+                      : "solution, files: expected one of solution (a path) and files ({name: "
+                        "text}), got both");
   }
   input.check.place = solution;
   if (!solution.empty()) return {};
@@ -154,7 +174,12 @@ McpAnswer answer_of(const JudgedShapes& all, Request request, const ToolInput& i
     auto* verdict = std::get_if<Verdict>(&one.judgement);
     if (verdict != nullptr && !input.shows_jail) verdict->jail.clear();
   }
-  return {.text = shapes_text(shown, all.left_out, request),
+  const auto* first = std::get_if<Verdict>(&shown.front().judgement);
+  std::string text = shapes_text(shown, all.left_out, request);
+  if (first != nullptr && !input.files) {
+    text = with_own_name(std::move(text), first->contract, input.check.place);
+  }
+  return {.text = std::move(text),
           .structured = shapes_json(all.judged, request),
           .is_error = std::holds_alternative<InfraFailure>(decisive(all.judged))};
 }
@@ -176,8 +201,12 @@ struct JudgeCall {
 Result<JudgeCall> judge_call_of(const ToolInput& input, const JudgeToolOptions& options,
                                 Request request) {
   JudgeCall call{.args = completed(input.check, options, request), .request = {}};
-  TRY(auto read, check_call(call.args));
-  call.request = std::move(read);
+  auto read = check_call(call.args);
+  if (!read && input.files) {
+    return tl::unexpected(without_place(read.error(), input.files->path(), "files"));
+  }
+  if (!read) return tl::unexpected(read.error());
+  call.request = std::move(*read);
   call.request.want = request;
   return call;
 }
@@ -371,7 +400,9 @@ McpTool list_tool(const JudgeToolOptions& options) {
           R"({"type": "object", "properties": {}, "additionalProperties": false})",
           [options](const json& arguments, CallControl&) -> McpAnswer {
             if (!arguments.empty()) {
-              return failed({ErrorCode::invalid_argument, "list_tasks takes no arguments"});
+              return failed(
+                  {ErrorCode::invalid_argument,
+                   arguments.begin().key() + ": unknown argument; list_tasks takes no arguments"});
             }
             return list_tasks(options);
           }};
@@ -385,6 +416,14 @@ const char* const plan_schema = R"({
   "required": ["plan"],
   "additionalProperties": false
 })";
+
+Result<std::string> plan_argument(const json& arguments) {
+  TRY_VOID(check_names(arguments, {"plan"}));
+  if (!arguments.contains("plan")) {
+    return refuse("plan: expected the text of plan.toml, got nothing");
+  }
+  return text_argument(arguments, "plan");
+}
 
 McpAnswer explain_plan(const std::string& text) {
   const auto plan = sandbox::read_plan(text);
@@ -401,11 +440,8 @@ McpTool explain_tool() {
           "Reads a launch plan of contract device (plan.toml): what it does, step by step, or its "
           "errors as plan.toml:LINE:COLUMN. Nothing runs; names of the task are not looked up.",
           plan_schema, [](const json& arguments, CallControl&) -> McpAnswer {
-            const bool fits = arguments.size() == 1 && arguments.contains("plan") &&
-                              arguments["plan"].is_string();
-            if (fits) return explain_plan(arguments["plan"].get<std::string>());
-            return failed({ErrorCode::invalid_argument,
-                           "expected one argument, plan: the text of plan.toml"});
+            const auto plan = plan_argument(arguments);
+            return plan ? explain_plan(*plan) : failed(plan.error());
           }};
 }
 
@@ -415,7 +451,8 @@ Result<OwnedFolder> write_solution(const json& files) {
   TRY_VOID(check_size(files));
   TRY(auto folder, OwnedFolder::make_temporary());
   for (const auto& [name, text] : files.items()) {
-    TRY_VOID(write_one(folder.path(), name, text));
+    const auto written = write_one(folder.path(), name, text);
+    if (!written) return tl::unexpected(without_place(written.error(), folder.path(), "files"));
   }
   return folder;
 }
@@ -435,6 +472,7 @@ Result<ToolInput> read_tool_input(const json& arguments, const std::vector<fs::p
   if (input.check.numerics != "strict" && input.check.numerics != "paper") {
     return refuse("numerics: expected strict or paper, got \"" + input.check.numerics + "\"");
   }
+  TRY_VOID(check_contract_name(input.check.contract, "contract"));
   TRY(auto file, task_file(input.task, places));
   input.check.task = std::move(file);
   TRY_VOID(add_solution(arguments, input));

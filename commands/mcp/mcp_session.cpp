@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "runtime/environment.hpp"
 #include "runtime/log.hpp"
+#include "runtime/message_text.hpp"
 
 namespace warpsmith::commands {
 namespace {
@@ -30,9 +32,15 @@ const char* const instructions =
 /// Only this one has batches of messages.
 constexpr const char* version_with_batches = "2025-03-26";
 
+/// A member that is a string, or empty if it is absent.
+Result<std::string> text_member(const json& params, const char* name) {
+  if (!params.contains(name)) return std::string{};
+  if (params[name].is_string()) return params[name].get<std::string>();
+  return json_misfit(name, "a string", params[name]);
+}
+
 /// The client's version of the protocol if this server knows it, else the newest that it knows.
-std::string agreed_version(const json& params) {
-  const std::string asked = params.value("protocolVersion", std::string{});
+std::string agreed_version(const std::string& asked) {
   const auto* found = std::ranges::find(versions, asked);
   return found == versions.end() ? versions.front() : *found;
 }
@@ -64,7 +72,10 @@ McpAnswer run_tool(const McpTool& tool, const std::string& arguments, CallContro
   try {
     return tool.run(json::parse(arguments), control);
   } catch (const std::exception& error) {
-    return {.text = std::string("internal error: ") + error.what(), .is_error = true};
+    log::error("mcp: tool " + tool.name + ": " + error.what());
+    return {.text = "internal error of the tool " + tool.name +
+                    "; the standard error of this server says which",
+            .is_error = true};
   }
 }
 
@@ -140,15 +151,9 @@ McpSession::Reply McpSession::reply_to_batch(size_t entries) {
 void McpSession::handle_entry(const RpcEntry& entry, const Reply& reply) {
   if (entry.error) return reply(rpc_error(*entry.error));
   if (!entry.message) return reply(std::nullopt);
-  const RpcMessage& message = *entry.message;
-  try {
-    if (message.id) return request(message, reply);
-    notified(message);
-    reply(std::nullopt);
-  } catch (const json::exception& error) {
-    if (!message.id) return reply(std::nullopt);
-    reply(rpc_error({RpcCode::invalid_params, error.what(), *message.id}));
-  }
+  if (entry.message->id) return request(*entry.message, reply);
+  notified(*entry.message);
+  reply(std::nullopt);
 }
 
 void McpSession::refuse_long_line(size_t most_bytes) {
@@ -156,8 +161,13 @@ void McpSession::refuse_long_line(size_t most_bytes) {
       {RpcCode::invalid_request, fmt::format("a line: expected at most {} bytes", most_bytes)}));
 }
 
-std::optional<std::string> McpSession::initialize(const RpcMessage& message) {
-  version_ = agreed_version(json::parse(message.params));
+std::string McpSession::initialize(const RpcMessage& message) {
+  const auto asked = text_member(json::parse(message.params), "protocolVersion");
+  if (!asked) {
+    return rpc_error(
+        {RpcCode::invalid_params, "initialize: " + asked.error().message, *message.id});
+  }
+  version_ = agreed_version(*asked);
   return rpc_result(*message.id, initialized(version_));
 }
 
@@ -168,7 +178,8 @@ void McpSession::request(const RpcMessage& message, const Reply& reply) {
   if (message.method == "tools/list") return reply(rpc_result(id, list_of_tools(tools_)));
   if (message.method == "tools/call") return queue_call(message, reply);
   reply(rpc_error({RpcCode::method_not_found,
-                   message.method + ": this server has initialize, ping, tools/list, tools/call",
+                   "no method \"" + message.method + "\"; " +
+                       hint_for(message.method, {"initialize", "ping", "tools/list", "tools/call"}),
                    id}));
 }
 
@@ -190,24 +201,33 @@ void McpSession::notified(const RpcMessage& message) {
   for (const Reply& reply : unanswered) reply(std::nullopt);
 }
 
-void McpSession::queue_call(const RpcMessage& message, const Reply& reply) {
+/// Reads the parameters of tools/call.
+Result<McpSession::Call> McpSession::read_call(const RpcMessage& message, const Reply& reply) {
   const json params = json::parse(message.params);
-  const std::string name = params.value("name", std::string{});
+  TRY(const auto name, text_member(params, "name"));
   const auto tool = std::ranges::find(tools_, name, &McpTool::name);
   if (tool == tools_.end()) {
-    return reply(rpc_error({RpcCode::invalid_params, "no tool \"" + name + "\"", *message.id}));
+    std::set<std::string> names;
+    for (const McpTool& one : tools_) names.insert(one.name);
+    return fail(ErrorCode::invalid_argument, "no tool \"" + name + "\"; " + hint_for(name, names));
   }
   const json arguments = params.value("arguments", json::object());
-  if (!arguments.is_object()) {
-    return reply(
-        rpc_error({RpcCode::invalid_params, "arguments: expected an object", *message.id}));
+  if (!arguments.is_object()) return json_misfit("arguments", "an object", arguments);
+  const json meta = params.value("_meta", json::object());
+  if (!meta.is_object()) return json_misfit("_meta", "an object", meta);
+  return Call{*message.id, reply, &*tool, json_text(arguments),
+              std::make_shared<CallControl>(progress_sender(meta))};
+}
+
+void McpSession::queue_call(const RpcMessage& message, const Reply& reply) {
+  auto call = read_call(message, reply);
+  if (!call) {
+    return reply(rpc_error({RpcCode::invalid_params, call.error().message, *message.id}));
   }
-  Call call{*message.id, reply, &*tool, json_text(arguments),
-            std::make_shared<CallControl>(progress_sender(params))};
   {
     const std::lock_guard lock(mutex_);
     if (waiting_.size() < max_waiting_calls) {
-      waiting_.push_back(std::move(call));
+      waiting_.push_back(std::move(*call));
       changed_.notify_all();
       return;
     }
@@ -218,8 +238,8 @@ void McpSession::queue_call(const RpcMessage& message, const Reply& reply) {
 }
 
 /// Sends progress if the client gave a token for it.
-std::function<void(const std::string&)> McpSession::progress_sender(const json& params) {
-  const json token = params.value(json::json_pointer("/_meta/progressToken"), json());
+std::function<void(const std::string&)> McpSession::progress_sender(const json& meta) {
+  const json token = meta.value("progressToken", json());
   if (!token.is_string() && !token.is_number_integer()) return [](const std::string&) {};
   return [this, token, count = std::make_shared<int>(0)](const std::string& line) {
     send(rpc_notification("notifications/progress",

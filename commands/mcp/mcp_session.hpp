@@ -90,11 +90,12 @@ class McpSession {
   Reply reply_to_batch(size_t entries);
   void handle_entry(const RpcEntry& entry, const Reply& reply);
   std::optional<RpcError> batch_error() const;
-  std::optional<std::string> initialize(const RpcMessage& message);
+  std::string initialize(const RpcMessage& message);
   void request(const RpcMessage& message, const Reply& reply);
   void notified(const RpcMessage& message);
+  Result<Call> read_call(const RpcMessage& message, const Reply& reply);
   void queue_call(const RpcMessage& message, const Reply& reply);
-  std::function<void(const std::string&)> progress_sender(const nlohmann::json& params);
+  std::function<void(const std::string&)> progress_sender(const nlohmann::json& meta);
   void run_calls();
   void run_call(const Call& call);
 

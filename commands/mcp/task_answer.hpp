@@ -15,9 +15,10 @@ namespace warpsmith::commands {
 /// The contract of a call if it names one, else the first that runs on the task's device.
 Result<const sandbox::ContractEntry*> contract_for(const Task& task, const std::string& named);
 
-/// The task's text, tensors, extents and times, the contract's entry point, headers, compile line
-/// and `skill` (its SKILL.md), and the arguments of a `submit` call to fill in. `named`: the task
-/// as the call named it.
+/// The task's text, tensors, extents, further sizes and times, the contract's entry point, headers,
+/// compile line and `skill` (its SKILL.md without the workspace and the tools that agents in
+/// training have), and the arguments of a `submit` call to fill in. `named`: the task as the call
+/// named it.
 Result<McpAnswer> task_answer(const Task& task, const TaskFacts& facts,
                               const sandbox::ContractText& contract, const std::string& named);
 

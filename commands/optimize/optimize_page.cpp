@@ -70,6 +70,9 @@ std::string comparisons_section(const OptimizeReport& report) {
       table_head({"candidate", "shape", "against", "times as fast", "interval", "", "clears"});
   for (const CandidateDecision& one : report.promotion.decisions) out += comparison_rows(one);
   out += "</table>\n";
+  for (const std::string& one : weaknesses(report)) {
+    out += "<p class=\"no\">Note: " + for_html(one) + ".</p>\n";
+  }
   for (const std::string& one : unmeasured_incumbents(report.promotion)) {
     out += "<p class=\"no\">Not measured: " + for_html(one) + ".</p>\n";
   }

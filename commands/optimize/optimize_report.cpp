@@ -11,6 +11,7 @@
 #include "commands/verdict_words.hpp"
 #include "runtime/json_text.hpp"
 #include "runtime/text.hpp"
+#include "sandbox/ingest/mutant_words.hpp"
 
 namespace warpsmith::commands {
 namespace {
@@ -73,6 +74,16 @@ std::string factor_text(const CandidateDecision& one, const std::string& shape,
   return fmt::format("{:.2f}x ({:.2f} to {:.2f})", c->speedup, c->interval->low, c->interval->high);
 }
 
+/// The wrong answers that the operator cannot tell from right ones on a shape; empty if none.
+std::string weakness_on(const OptimizeReport& report, const std::string& shape) {
+  for (const Attempt& attempt : report.candidates) {
+    for (const ShapeAttempt& one : attempt.shapes) {
+      if (one.shape == shape && !one.verdict.weakness.empty()) return one.verdict.weakness;
+    }
+  }
+  return {};
+}
+
 /// How many times as fast each candidate is on each shape as each incumbent; empty if none was
 /// timed.
 std::string factors_table(const OptimizeReport& report) {
@@ -82,7 +93,8 @@ std::string factors_table(const OptimizeReport& report) {
   rows.front().insert(rows.front().end(), incumbents.begin(), incumbents.end());
   for (const CandidateDecision& one : report.promotion.decisions) {
     for (const std::string& shape : report.shapes) {
-      std::vector<std::string> row{one.name, shape};
+      std::vector<std::string> row{one.name,
+                                   shape + (weakness_on(report, shape).empty() ? "" : " *")};
       for (const std::string& each : incumbents) row.push_back(factor_text(one, shape, each));
       const bool timed = std::any_of(row.begin() + 2, row.end(),
                                      [](const std::string& cell) { return cell != "-"; });
@@ -91,6 +103,13 @@ std::string factors_table(const OptimizeReport& report) {
   }
   return "times as fast as each incumbent, with the 95 % interval:\n" +
          text_table(std::string(incumbents.size() + 2, 'l'), rows);
+}
+
+/// What marked rows of the table mean.
+std::string weakness_lines(const OptimizeReport& report) {
+  std::string out;
+  for (const std::string& one : weaknesses(report)) out += "* " + one + '\n';
+  return out;
 }
 
 std::string export_text(const OptimizeReport& report) {
@@ -164,6 +183,17 @@ std::string result_line(const OptimizeReport& report) {
                      winner ? "promoted so far: " + name : "none is promoted so far");
 }
 
+std::vector<std::string> weaknesses(const OptimizeReport& report) {
+  std::vector<std::string> out;
+  for (const std::string& shape : report.shapes) {
+    const std::string weakness = weakness_on(report, shape);
+    if (weakness.empty()) continue;
+    out.push_back("on " + shape + " this task cannot tell these wrong answers from right ones: " +
+                  sandbox::in_words(weakness));
+  }
+  return out;
+}
+
 std::string to_json(const OptimizeReport& report) {
   json decisions = json::array(), left_out = json::array();
   for (const CandidateDecision& one : report.promotion.decisions) {
@@ -210,7 +240,7 @@ std::string to_text(const OptimizeReport& report) {
     out += "? " + one.name + ": no verdict: " + failure_words(one.failure.kind) + ": " +
            one.failure.detail + '\n';
   }
-  out += factors_table(report);
+  out += factors_table(report) + weakness_lines(report);
   if (report.one_core) out += one_core_text(report.contract) + '\n';
   for (const std::string& one : unmeasured_incumbents(report.promotion)) {
     out += "not measured: " + one + '\n';

@@ -50,6 +50,10 @@ struct OptimizeReport {
 /// The result in one line: "promoted: a.cpp", or, after Ctrl-C, how many candidates were judged.
 std::string result_line(const OptimizeReport& report);
 
+/// A line for each shape on which the operator cannot tell some wrong answers from right ones:
+/// there a promotion proves little.
+std::vector<std::string> weaknesses(const OptimizeReport& report);
+
 std::string to_json(const OptimizeReport& report);
 /// One page without scripts or further files.
 std::string to_html(const OptimizeReport& report);

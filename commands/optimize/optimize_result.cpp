@@ -73,13 +73,13 @@ Result<WinnerProfile> profile_of(const ResultParts& parts, const FoundSubmission
 }
 
 void add_profile(const ResultParts& parts, const FoundSubmission& one, OptimizeReport& report) {
-  if (parts.stopped) {
-    report.profile.text = "none: stopped before it was made; --resume makes it";
-    return;
+  report.profile.text = "none: stopped before it was made; --resume makes it";
+  if (parts.stopped()) return;
+  if (auto profile = profile_of(parts, one)) {
+    report.profile = std::move(*profile);
+  } else if (!parts.stopped()) {
+    report.profile.text = "none: " + profile.error().message;
   }
-  auto profile = profile_of(parts, one);
-  report.profile =
-      profile ? std::move(*profile) : WinnerProfile{"", "none: " + profile.error().message};
 }
 
 ExportForm form_of(sandbox::RunsOn place) {
@@ -173,10 +173,13 @@ Result<void> write_promoted(const ResultParts& parts, const Attempt& winner,
   if (sandbox::contract_named(one->submission.contract).library_build == nullptr) {
     report.export_note =
         "contract " + one->submission.contract + " has none; kernel/ holds the sources";
-  } else if (parts.stopped) {
-    report.export_note = "stopped before it was written; --resume writes it";
+    return {};
+  }
+  const char* const stopped = "stopped before it was written; --resume writes it";
+  if (parts.stopped()) {
+    report.export_note = stopped;
   } else if (auto written = write_export(parts, winner, *one, report); !written) {
-    report.export_note = written.error().message;
+    report.export_note = parts.stopped() ? stopped : written.error().message;
   }
   return {};
 }
@@ -197,6 +200,7 @@ Result<void> write_result(const ResultParts& parts, OptimizeReport& report) {
     TRY_VOID(write_promoted(parts, winner, report));
   } else
     TRY_VOID(replace_folder(folder / "kernel", {}));
+  report.stopped = report.stopped || parts.stopped();
   TRY_VOID(write_file_durably(folder / "report.json", to_json(report)));
   return write_file_durably(folder / "report.html", to_html(report));
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <vector>
 
 #include "actors/sandbox/sandbox_backend.hpp"
@@ -19,12 +20,13 @@ struct ResultParts {
   const SandboxBackendFactory& service;  // returns the buffers of the kernel
   const std::vector<DeclaredShape>& shapes;
   const std::vector<FoundSubmission>&candidates, &users;
-  bool stopped = false;  // no further service starts, so neither export nor profile
+  std::function<bool()> stopped;           // then no service starts: neither export nor profile
   std::chrono::milliseconds evaluation{};  // longest evaluation of one shape
   std::string export_name;                 // of the package; empty: the default
 };
 
-/// Writes all files and completes `report` with what they need. If nothing is promoted, kernel/ and
+/// Writes all files and completes `report` with what they need; says in it if Ctrl-C came
+/// meanwhile. If nothing is promoted, kernel/ and
 /// export/ of an earlier call are removed.
 Result<void> write_result(const ResultParts& parts, OptimizeReport& report);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iostream>
 
+#include "commands/check/check_call.hpp"
 #include "commands/optimize/brain_candidates.hpp"
 #include "commands/optimize/optimize_result.hpp"
 #include "commands/optimize/result_folder.hpp"
@@ -15,6 +16,7 @@
 #include "commands/stack.hpp"
 #include "commands/verdict_words.hpp"
 #include "runtime/message_text.hpp"
+#include "sandbox/ingest/mutant_words.hpp"
 #include "synthesis/task_source.hpp"
 
 namespace warpsmith::commands {
@@ -50,8 +52,11 @@ void print_skipped(const std::vector<std::string>& lines) {
 Result<OptimizeInput> read_input(const OptimizeSettings& s) {
   TRY(auto task, synthesis::load_task(s.operator_file));
   if (task.content_hash != s.operator_hash) {
-    return fail(ErrorCode::invalid_argument,
-                s.operator_file + ": changed since this result folder was begun; begin a new one");
+    return fail(
+        ErrorCode::invalid_argument,
+        s.operator_file +
+            ": changed since this result folder was begun; restore it, or begin again without "
+            "--resume and with another --out");
   }
   OptimizeInput input{task, declared_shapes(task), {}, {}};
   std::vector<std::string> skipped;
@@ -141,10 +146,10 @@ class OptimizeJob {
     TRY_VOID(judge_users());
     TRY_VOID(judge_candidates());
     OptimizeReport report = report_now();
-    TRY_VOID(write_result(
-        {call_.folder, services_.front(), input_.shapes, input_.candidates, input_.users,
-         signals_.arrived(), std::chrono::seconds{call_.settings.timeout_s}, call_.settings.name},
-        report));
+    TRY_VOID(write_result({call_.folder, services_.front(), input_.shapes, input_.candidates,
+                           input_.users, [this] { return signals_.arrived(); },
+                           std::chrono::seconds{call_.settings.timeout_s}, call_.settings.name},
+                          report));
     std::cout << (call_.json ? to_json(report) : for_terminal(to_text(report)));
     std::cerr << "written: report.json and report.html in " << call_.folder.folder.string() << '\n';
     return code_of(report);
@@ -173,9 +178,9 @@ class OptimizeJob {
       }
       if (!facts) return {};
       if (facts->insensitive.empty()) continue;
-      std::cerr << for_terminal(
-          "note: " + shape.function +
-          " cannot tell these wrong answers from right ones: " + facts->insensitive + '\n');
+      std::cerr << for_terminal("note: " + shape.function +
+                                " cannot tell these wrong answers from right ones: " +
+                                sandbox::in_words(facts->insensitive) + '\n');
     }
     const auto kept = std::make_shared<std::unique_ptr<sandbox::Backend>>(std::move(*backend));
     services_.front() = [kept, make = services_.front()]() {
@@ -218,8 +223,9 @@ class OptimizeJob {
       const ShapeAttempt& last = user.shapes.back();
       return fail(ErrorCode::invalid_argument,
                   "--baseline " + user.origin + ": expected a correct kernel, got " +
-                      std::string(to_string(last.verdict.outcome)) + " on " + last.shape + ": " +
-                      last.verdict.feedback + "\nFix it, or remove it from the folder");
+                      class_words(last.verdict) + " on " + last.shape + ": " +
+                      with_own_name(last.verdict.feedback, last.verdict.contract, user.name) +
+                      "\nFix it, or remove it from the folder");
     }
     return {};
   }
@@ -257,6 +263,9 @@ class OptimizeJob {
     report.user_kernels = attempts_for(journal_, input_.users, AttemptRole::user_kernel);
     report.candidates = attempts_for(journal_, input_.candidates, AttemptRole::candidate);
     report.promotion = promote(report.user_kernels, report.candidates, s.margin);
+    for (CandidateDecision& one : report.promotion.decisions) {
+      one.why = with_own_name(std::move(one.why), report.contract, one.name);
+    }
     report.left_out = left_out_;
     report.not_begun = not_begun_;
     report.stopped = signals_.arrived();
@@ -301,6 +310,7 @@ Result<ExitCode> judge(const OptimizeCall& call, OptimizeInput input,
   TRY(auto journal, AttemptJournal::open(call.folder.journal()));
   OptimizeJob job(call, signals, std::move(input), brain_summary, std::move(journal), slots);
   auto code = job.run();
+  if (!code && call.is_new && !job.stopped()) remove_unused(call.folder);
   return job.stopped() ? print_resume_hint(call) : code;
 }
 
@@ -311,11 +321,7 @@ Result<BrainEnd> ask(const OptimizeCall& call) {
   }
   auto end = ask_brain(
       {call.settings, call.folder, call.overrides, call.budget.attempts, call.budget.time});
-  std::error_code error;
-  if (!end && call.is_new && !std::filesystem::exists(call.folder.brain(), error)) {
-    std::filesystem::remove(call.folder.settings(), error);
-    std::filesystem::remove(call.folder.folder, error);  // kept if it contains anything
-  }
+  if (!end && call.is_new) remove_unused(call.folder);
   return end;
 }
 

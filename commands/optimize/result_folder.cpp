@@ -132,11 +132,20 @@ Result<void> make_result_folder(const ResultFolder& result, const OptimizeSettin
       !(fs::is_directory(folder, error) && fs::is_empty(folder, error))) {
     return fail(ErrorCode::already_exists,
                 "--out " + folder.string() +
-                    ": expected a new or empty folder; to continue it, use --resume " +
-                    folder.string());
+                    ": expected a new or empty folder; to continue what it holds, use --resume " +
+                    folder.string() + "; to begin again, remove it or name another --out");
   }
   TRY_VOID(make_folder(folder));
   return write_file_durably(result.settings(), to_json(settings));
+}
+
+void remove_unused(const ResultFolder& result) {
+  std::error_code error;
+  const auto judged = fs::file_size(result.journal(), error);
+  if ((!error && judged > 0) || fs::exists(result.brain(), error)) return;
+  for (const fs::path& file : {result.journal(), result.settings(), result.folder}) {
+    fs::remove(file, error);  // a folder with other files stays
+  }
 }
 
 Result<OptimizeSettings> read_settings(const ResultFolder& folder) {

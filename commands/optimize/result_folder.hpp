@@ -46,6 +46,9 @@ struct ResultFolder {
 
 /// Makes the folder, which must be missing or empty, and writes the settings into it.
 Result<void> make_result_folder(const ResultFolder& folder, const OptimizeSettings& settings);
+/// Removes a folder in which no attempt was made, so that a new call may use it. Call it after a
+/// failed call that made the folder.
+void remove_unused(const ResultFolder& folder);
 /// Reads the settings of an earlier call.
 Result<OptimizeSettings> read_settings(const ResultFolder& folder);
 

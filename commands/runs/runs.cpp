@@ -191,8 +191,10 @@ Command runs_command() {
             "list",
             "One line per run or chain, the newest last: its state (running, finished, "
             "interrupted,\n"
-            "failed, killed); trajectories begun, trained, judged but not trained, still running;\n"
-            "steps; mean reward of the first and the last 128");
+            "failed, killed; stopped: the run recorded no end); trajectories begun, trained, "
+            "judged\n"
+            "but not trained, still running; steps; mean reward of the first and the last 128.\n"
+            "--root DIR lists the runs in another folder than runs/");
         all->add_flag("--json", args->json, "Print the runs' figures as a JSON array on one line");
         CLI::App* one =
             app.add_subcommand("show",

@@ -9,12 +9,15 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <set>
 #include <string>
 #include <system_error>
 #include <vector>
 
 #include "commands/command.hpp"
 #include "runtime/environment.hpp"
+#include "runtime/message_text.hpp"
+#include "runtime/result.hpp"
 
 namespace warpsmith::commands {
 namespace {
@@ -41,7 +44,18 @@ std::vector<std::string> worker_arguments(const std::vector<std::string>& given)
   return all;
 }
 
+/// Fails for a first word that is no part: composing takes only options.
+Result<void> check_part(const std::vector<std::string>& given) {
+  const size_t at = before_part(given);
+  if (at >= given.size() || given[at].starts_with('-')) return {};
+  const std::set<std::string> names(parts.begin(), parts.end());
+  if (names.contains(given[at])) return {};
+  return fail(ErrorCode::invalid_argument,
+              "no synth command \"" + given[at] + "\"; " + hint_for(given[at], names));
+}
+
 ExitCode become_worker(const std::vector<std::string>& given) {
+  if (auto known = check_part(given); !known) return report(known.error());
   if (python_interpreter().empty()) {
     return report({ErrorCode::unsupported,
                    "synth: no Python environment with torch; ./warpsmith sets one up, or name an "

@@ -110,12 +110,14 @@ class Chain {
     const std::string table = table_text(records_);
     TRY_VOID(write_file_durably(folder_ / "table.txt", table));
     std::cerr << '\n' << table;
+    if (!has_run_one_) std::cerr << "nothing was left to do: all stages were finished\n";
     if (output_.json) print_json();
     return {};
   }
 
  private:
   Result<bool> run(const ChainStage& stage, const StagePaths& place, bool is_last) {
+    has_run_one_ = true;
     RunConfig config = config_with(stage, artifacts_);
     std::cerr << "from " << start_text(config) << '\n';
     config.run.folder = place.root;
@@ -158,6 +160,7 @@ class Chain {
   std::function<Result<void>()> keep_;
   ChainArtifacts artifacts_;
   std::vector<StageRecord> records_;
+  bool has_run_one_ = false;
   ExitCode code_ = ExitCode::success;
 };
 
@@ -210,8 +213,10 @@ class UnfinishedStages {
 /// configuration names.
 Result<void> check_unfinished(const std::vector<ChainStage>& stages, const fs::path& folder) {
   return visit_unfinished_stages(
-      stages, folder, [](const std::string&, const RunConfig& config, const StageStart& start) {
-        return check_stage(config, start);
+      stages, folder,
+      [](const std::string&, const RunConfig& config, const StageStart& start) -> Result<void> {
+        TRY_VOID(check_stage(config, start));
+        return {};
       });
 }
 

@@ -233,6 +233,7 @@ Result<void> run_data_stage(DataStage& stage, const DataRun& run, const RunFolde
   Checkpointed checkpointed{stage, run.config, std::move(checkpoints)};
   TRY_VOID(checkpointed.restore());
   TRY_VOID(keep_config(run, folder));
+  if (stage.done()) std::cerr << nothing_left_text(run.config.run.stage, paths.folder);
   TRY(auto lines, StepLines::open(paths.folder / "steps.jsonl", stage.step_number()));
   TRY(auto device, LearnerDevice::open(run));
   SkipLimit skips{run.config.learner.max_skipped};

@@ -78,8 +78,7 @@ Result<void> export_model(const policy::SftStage& stage, const DataRun& run,
 void print_result(const policy::SftStage& stage, const fs::path& model, const Output& output,
                   const std::optional<double>& held_out) {
   std::cerr << "model in " << model.string() << ", held-out loss "
-            << (held_out ? std::to_string(*held_out) : "not measured") << ", " << stage.left_out()
-            << " conversations left out\n";
+            << (held_out ? std::to_string(*held_out) : "not measured") << '\n';
   if (!output.json) return;
   nlohmann::json out{{"model", model.string()}, {"steps", stage.step_number()}};
   out["held_out_loss"] = nullable(held_out);
@@ -92,6 +91,11 @@ StageEnd run_supervised(policy::SftStage stage, const DataRun& run, RunFolder& f
   SupervisedTraining supervised{std::move(stage), run.config.model.folder};
   const RunPaths& paths = folder.paths();
   const fs::path model = paths.folder / "model";
+  const policy::ConversationCounts& counts = supervised.stage().counts();
+  if (!supervised.done()) std::cerr << export_note(run.config.sft);
+  if (!run.output.quiet || counts.left_out() > 0) {
+    std::cerr << policy::counts_text(counts, run.config.sft.context) << '\n';
+  }
   auto kept = run_data_stage(supervised, run, folder);
   if (kept) kept = save_model(supervised.stage(), run.config, model);
   if (kept) kept = export_model(supervised.stage(), run, paths);
@@ -148,21 +152,36 @@ Result<policy::Transformer> start_model(const RunConfig& config) {
   return policy::make_hf_model(config.model.folder, random);
 }
 
+/// The model's text format, and the conversations of a file in it.
+struct Lessons {
+  policy::Tokenizer tokenizer;
+  policy::ChatFrame frame;
+  std::vector<policy::Conversation> conversations;
+};
+
+/// Fails if the model can learn from no conversation of the file.
+Result<Lessons> read_lessons(const RunConfig& config, const fs::path& data) {
+  TRY(const auto demonstrations, policy::read_demonstrations(data, config.agent.syntax));
+  TRY(auto tokenizer, policy::read_tokenizer(config.model.folder));
+  TRY(auto frame, chat_frame(config.agent, tokenizer, config.model.folder));
+  std::vector<policy::Conversation> all;
+  all.reserve(demonstrations.size());
+  for (const auto& one : demonstrations) all.push_back(tokenised(one, tokenizer, frame));
+  const int64_t context = config.sft.context;
+  const auto some = policy::require_kept(policy::count_conversations(all, context), context);
+  if (!some) return fail(data.string(), some.error());
+  return Lessons{std::move(tokenizer), std::move(frame), std::move(all)};
+}
+
 Result<policy::SftStage> make_stage(const RunConfig& config, const fs::path& data) {
   TRY_VOID(policy::check_placement(config.learner));
-  TRY(const auto demonstrations, policy::read_demonstrations(data, config.agent.syntax));
-  TRY(const auto tokenizer, policy::read_tokenizer(config.model.folder));
+  TRY(auto lessons, read_lessons(config, data));
   TRY(auto model, start_model(config));
-  TRY(const auto frame, chat_frame(config.agent, tokenizer, config.model.folder));
-  std::vector<policy::Conversation> conversations;
-  conversations.reserve(demonstrations.size());
-  for (const auto& one : demonstrations) {
-    conversations.push_back(tokenised(one, tokenizer, frame));
-  }
   policy::ModelConfig shape = model.config();
-  end_turns_by(frame, tokenizer, shape);
+  end_turns_by(lessons.frame, lessons.tokenizer, shape);
   return policy::SftStage::make(config.sft, policy::placed(shape, model.weights(), config.learner),
-                                std::move(conversations), static_cast<uint64_t>(config.run.seed));
+                                std::move(lessons.conversations),
+                                static_cast<uint64_t>(config.run.seed));
 }
 
 /// True if Ctrl-C ended the script too, which is not a failure. The signal may arrive a little
@@ -188,6 +207,8 @@ StageEnd run_with_data(const DataRun& run) {
   if (!stage) return failed_stage(stage.error());
   auto folder = open_data_folder(run.config, run.place, "sft");
   if (!folder) return failed_stage(folder.error());
+  const auto recorded = record_data(folder->paths().folder, run.config.sft.data);
+  if (!recorded) return failed_stage(recorded.error());
   return run_supervised(std::move(*stage), run, *folder);
 }
 
@@ -214,16 +235,29 @@ Result<policy::SftStage> make_stage(const Selection& selection, const RunConfig&
 
 }  // namespace
 
-Result<void> check_demonstrations(const SftConfig& config) {
-  if (config.data.empty()) {
+Result<std::string> check_demonstrations(const RunConfig& config) {
+  const fs::path &data = config.sft.data, &script = config.sft.script;
+  if (data.empty()) {
     std::error_code ignored;
-    if (fs::is_regular_file(config.script, ignored)) return {};
+    if (fs::is_regular_file(script, ignored)) {
+      return "conversations: " + script.string() + " writes them when the run starts\n";
+    }
     return fail(ErrorCode::not_found,
-                "sft.script: expected a Python script, found no file " + config.script.string());
+                "sft.script: expected a Python script, found no file " + script.string());
   }
-  // The syntax of calls decides no complaint.
-  const auto read = policy::read_demonstrations(config.data, ToolSyntax::hermes);
-  return read ? Result<void>{} : tl::unexpected(read.error());
+  TRY(const auto lessons, read_lessons(config, data));
+  const int64_t context = config.sft.context;
+  const auto counts = policy::count_conversations(lessons.conversations, context);
+  return data.string() + ": " + policy::counts_text(counts, context) + '\n';
+}
+
+std::string export_note(const SftConfig& config) {
+  std::error_code ignored;
+  if (config.export_to.empty() || !fs::exists(config.export_to / "config.json", ignored)) return "";
+  return "WARNING: when the run is finished, its model replaces the one in " +
+         config.export_to.string() +
+         " (sft.export_to); to keep that one, name another folder or clear the key: --set "
+         "sft.export_to=\n";
 }
 
 StageEnd run_sft(const RunConfig& config, const RunPlace& place, const Output& output) {

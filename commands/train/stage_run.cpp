@@ -2,13 +2,18 @@
 #include "commands/train/stage_run.hpp"
 
 #include <c10/util/Exception.h>
+#include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "actors/run/memory_budget.hpp"
 #include "actors/run/model_text.hpp"
+#include "actors/run/run_session.hpp"
 #include "actors/run/selection.hpp"
+#include "commands/train/resume_keys.hpp"
 #include "policy/format/hf_folder.hpp"
+#include "runtime/run/durable_file.hpp"
 
 namespace warpsmith::commands {
 using namespace actors;
@@ -27,19 +32,72 @@ Result<void> check_weights(const ModelSource& c) {
   return model ? Result<void>{} : tl::unexpected(model.error());
 }
 
-Result<void> check_data(const RunConfig& config, const StageStart& start) {
+namespace fs = std::filesystem;
+
+/// Of a run that learns from `sft.data`: the file and the hash of its content.
+fs::path data_record(const fs::path& run) {
+  return run / "data.json";
+}
+
+tl::unexpected<Error> changed_since_start(const std::string& key, const fs::path& run,
+                                          const std::string& what) {
+  return fail(ErrorCode::invalid_argument,
+              fmt::format("{}: {} has learned from what it began with: {}; resume it without this "
+                          "change, or start a new run (train CONFIG)",
+                          key, run.string(), what));
+}
+
+/// A file that moved is the same data.
+Result<void> check_same_data(const fs::path& run, const fs::path& before, const fs::path& now) {
+  const auto other = [&] {
+    return changed_since_start(
+        "sft.data", run,
+        fmt::format(
+            "expected {}, got {}", before.empty() ? "none" : before.string(),
+            now.empty() ? "none" : now.string() + (now == before ? ", which has changed" : "")));
+  };
+  const auto record = read_text_file(data_record(run), size_t{1} << 16U);
+  if (now.empty() || !record) return now == before ? Result<void>{} : other();
+  const auto hash = hash_of_file(now);
+  if (!hash) return {};  // reading the conversations says why
+  const auto read = nlohmann::json::parse(*record, nullptr, /*allow_exceptions=*/false);
+  const bool same = read.is_object() && read.value("hash", "") == *hash;
+  return same ? Result<void>{} : other();
+}
+
+/// Refuses what would change the steps that the run has taken: other conversations, and another
+/// seed, which decides their order and which of them are held out.
+Result<void> check_unchanged(const RunConfig& now, const fs::path& run) {
+  if (run.empty() || !resumed_stage(run, now.run.stage).has_checkpoint) return {};
+  TRY(const auto before, config_of_run(run, {}));
+  if (before.run.seed != now.run.seed) {
+    return changed_since_start("run.seed", run,
+                               fmt::format("expected {}, got {}", before.run.seed, now.run.seed));
+  }
+  if (now.run.stage != Stage::sft) return {};
+  return check_same_data(run, before.sft.data, now.sft.data);
+}
+
+Result<std::string> check_data(const RunConfig& config, const StageStart& start) {
+  TRY_VOID(check_unchanged(config, start.resumed_run));
   TRY_VOID(read_text_model(config));
   TRY_VOID(check_fits(config));
   TRY_VOID(check_weights(config.model));
-  if (config.run.stage != Stage::sft) return check_sources(config);
+  if (config.run.stage != Stage::sft) {
+    TRY_VOID(check_sources(config));
+    return config.run.stage == Stage::rft ? export_note(config.sft) : "";
+  }
   const bool has_data =
       !start.resumed_run.empty() && config.sft.data.empty();  // of a script that ran
-  return has_data ? Result<void>{} : check_demonstrations(config.sft);
+  if (has_data) return export_note(config.sft);
+  TRY(const std::string data, check_demonstrations(config));
+  return data + export_note(config.sft);
 }
 
 StageEnd run_kind(const RunConfig& config, const RunPlace& place, const Output& output) {
   const bool learns_only = !samples(config.run.stage);
   auto fits = learns_only ? check_fits(config) : Result<void>{};  // before data is read or written
+  if (fits && learns_only) fits = check_unchanged(config, place.resume);
   if (!fits) return failed_stage(fits.error());
   switch (config.run.stage) {
     case Stage::sft:
@@ -93,12 +151,20 @@ Error failure_of(const RunConfig& config, const c10::Error& error) {
 
 }  // namespace
 
-Result<void> check_stage(RunConfig config, const StageStart& start) {
+Result<void> record_data(const fs::path& run, const fs::path& data) {
+  if (resumed_stage(run, Stage::sft).has_checkpoint) return {};
+  TRY(const auto hash, hash_of_file(data));
+  const nlohmann::json record{{"file", data.string()}, {"hash", hash}};
+  return write_file_durably(data_record(run), record.dump() + '\n');
+}
+
+Result<std::string> check_stage(RunConfig config, const StageStart& start) {
   const bool has_begun = !start.resumed_run.empty();
   if (has_begun || start.weights_pending) config.model.weights = InitialWeights::random;
   if (!samples(config.run.stage)) return check_data(config, start);
-  if (auto good = check_training(config); !good || !has_begun) return good;
-  return check_text({start.resumed_run}, config);
+  TRY_VOID(check_training(config));
+  if (has_begun) TRY_VOID(check_text({start.resumed_run}, config));
+  return "";
 }
 
 StageEnd run_stage(const RunConfig& config, const RunPlace& place, const Output& output) {

@@ -50,6 +50,16 @@ inline std::string resumable(const RunPlace& place, const std::filesystem::path&
   return place.chain.empty() ? run.string() : place.chain;
 }
 
+/// What to print if a resume finds the stage finished: the key that gives it more to do.
+inline std::string nothing_left_text(Stage stage, const std::filesystem::path& run) {
+  const char* key = stage == Stage::value     ? "value.epochs"
+                    : stage == Stage::collect ? "collect.samples"
+                    : samples(stage)          ? "run.trajectories"
+                                              : "sft.epochs";
+  return "nothing is left to do: the run is finished; to go on, raise " + std::string{key} +
+         ": ./warpsmith train --resume " + run.string() + " --set " + key + "=N\n";
+}
+
 /// A stage that ended with an error.
 inline StageEnd failed_stage(const Error& error) {
   return {.code = report(error)};
@@ -71,8 +81,12 @@ struct StageStart {
 StageEnd run_stage(const RunConfig& config, const RunPlace& place, const Output& output);
 
 /// Fails as `run_stage` would before it makes a file, as far as this is known in advance. Writes
-/// nothing.
-Result<void> check_stage(RunConfig config, const StageStart& start);
+/// nothing. Returns lines to print: what stage `sft` learns from, and which model is replaced.
+Result<std::string> check_stage(RunConfig config, const StageStart& start);
+
+/// Writes into the folder of a run without a checkpoint which `sft.data` it learns from. A resume
+/// with other content is refused once there is a checkpoint.
+Result<void> record_data(const std::filesystem::path& run, const std::filesystem::path& data);
 
 /// Runs `stage` and turns an error of LibTorch into a message without a backtrace that names the
 /// stage and how to resume. If a stage that learns from given data runs out of memory, the message
@@ -88,8 +102,13 @@ StageEnd run_reporting_torch_errors(const RunConfig& config,
 /// newest as if there had been no stop.
 StageEnd run_sft(const RunConfig& config, const RunPlace& place, const Output& output);
 
-/// Fails if the demonstrations cannot be read or, with a script, if the script is missing.
-Result<void> check_demonstrations(const SftConfig& config);
+/// Fails if the model can learn from none of the demonstrations or, with a script, if the script is
+/// missing. Returns how many are kept, as a line to print.
+Result<std::string> check_demonstrations(const RunConfig& config);
+
+/// A line that says that the end of the run replaces a model in `sft.export_to`; empty if there is
+/// none.
+std::string export_note(const SftConfig& config);
 
 /// Stage `rft`, rejection fine-tuning. Learns from the kept trajectories of `rft.runs`, which may
 /// be in progress, as `run_sft` does from demonstrations. The run folder's selection.json lists

@@ -143,7 +143,10 @@ Result<void> print_sampling(RunConfig config) {
 Result<void> print_dry_run(const RunConfig& config, const StageStart& start) {
   const auto printed = samples(config.run.stage) ? print_sampling(config) : print_data(config);
   // Checked last: the machine that reads a configuration is not always the one that runs it.
-  return printed ? check_stage(config, start) : printed;
+  if (!printed) return printed;
+  TRY(const std::string notes, check_stage(config, start));
+  std::cout << notes << std::flush;
+  return {};
 }
 
 // --- the command
@@ -270,8 +273,10 @@ Command train_command() {
                "change what is left to do. run.time_limit starts again")
             ->type_name("RUN");
         add_overrides(app, args->overrides);
-        app.add_flag("--dry-run", args->dry_run,
-                     "Check everything, print the actor tree and its memory, start nothing");
+        app.add_flag(
+            "--dry-run", args->dry_run,
+            "Check everything, print the actor tree and its memory, or how many conversations\n"
+            "of sft.data are kept; start nothing");
         app.add_flag("--quiet", args->output.quiet,
                      "Print no progress, only warnings and the result");
         app.add_flag("--json", args->output.json,

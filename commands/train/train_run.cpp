@@ -140,6 +140,14 @@ Result<std::unique_ptr<Tap>> tap_of(const RunConfig& config, const RunPaths& pat
   return make_trace_tap((paths.folder / ("trace" + number + ".json")).string());
 }
 
+void note_if_done(const RunPaths& paths, const RunInputs& inputs) {
+  const auto summary = summary_of(paths);
+  const RunSettings& c = inputs.config.run;
+  if (!summary || summary->admitted < static_cast<uint64_t>(c.trajectories)) return;
+  const uint64_t left = inputs.learns ? summary->in_flight : summary->open;
+  if (left == 0) std::cerr << nothing_left_text(c.stage, paths.folder);
+}
+
 StageEnd finish(const RunPaths& paths, const LoopResult& loop, const RunInputs& inputs,
                 const Output& output) {
   const auto summary = summary_of(paths);
@@ -203,6 +211,7 @@ StageEnd run_training(const RunConfig& config, const RunPlace& place, const Outp
   if (!kept) return failed_stage(kept.error());
   std::cerr << "run folder " << paths.folder.string() << ", log in " << paths.log().string()
             << '\n';
+  if (!place.resume.empty()) note_if_done(paths, **inputs);
   auto tap = tap_of(config, paths, session->origin.version.incarnation);
   if (!tap) return failed_stage(tap.error());
   const LoopResult loop = run_tree({*inputs, std::move(*tap)}, signals, output);

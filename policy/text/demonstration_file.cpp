@@ -25,6 +25,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Names = std::map<std::string_view, const char*>;
 
+constexpr int most_levels = 64;
+
 /// How a format names the parts of a conversation.
 struct Format {
   const char* role;
@@ -291,6 +293,12 @@ Result<void> add_completion(const Json& row, ConversationReader& reader) {
     reader.add_text("assistant", completion.get<std::string>());
     return {};
   }
+  if (prompt.is_string() || completion.is_string()) {
+    const bool first = prompt.is_string();
+    return misfit(first ? "completion" : "prompt",
+                  fmt::format("a text, as \"{}\" is one", first ? "prompt" : "completion"),
+                  first ? completion : prompt);
+  }
   TRY_VOID(reader.add_all("prompt", prompt, /*train=*/false));
   return reader.add_all("completion", completion, /*train=*/true);
 }
@@ -340,16 +348,47 @@ Result<Demonstration> demonstration_of(const Json& row, ToolSyntax syntax) {
   return demonstration;
 }
 
+/// Where the bytes stop being UTF-8; empty if they never do.
+std::optional<size_t> invalid_utf8_at(std::string_view bytes) {
+  for (size_t at = 0; at < bytes.size();) {
+    const Utf8Step step = next_utf8(bytes.substr(at));
+    if (step.state != Utf8State::valid) return at;
+    at += step.length;
+  }
+  return std::nullopt;
+}
+
+/// For a line that is malformed. Bytes are counted from 1, as editors count columns.
+std::string why_not_json(const std::string& line) {
+  if (const auto at = invalid_utf8_at(line)) {
+    return fmt::format(
+        "not UTF-8 at byte {} (0x{:02x}); convert the file, for example by iconv -t "
+        "UTF-8",
+        *at + 1, static_cast<unsigned char>(line[*at]));
+  }
+  try {
+    JsonDepth depth{most_levels};
+    [[maybe_unused]] const Json row = Json::parse(without_lone_surrogates(line), depth.watch());
+  } catch (const Json::parse_error& error) {
+    return error.byte > line.size()
+               ? fmt::format(
+                     "not JSON: the line ends at byte {} within a value; write each object "
+                     "on one line",
+                     line.size())
+               : fmt::format("not JSON at byte {}; write one JSON object per line", error.byte);
+  }
+  return fmt::format("nested more than {} levels deep; leave the row out", most_levels);
+}
+
 }  // namespace
 
 Result<Demonstration> parse_demonstration(const std::string& line, ToolSyntax syntax) {
-  const auto row = received_json<Json>(line);
+  const auto row = received_json<Json>(line, most_levels);
   if (row.is_object()) return demonstration_of(row, syntax);
+  if (row.is_discarded()) return fail(ErrorCode::parse_failed, why_not_json(line));
   return fail(ErrorCode::parse_failed,
-              row.is_discarded()
-                  ? "the line is no JSON in UTF-8, or is nested too deeply; write one "
-                    "JSON object per line"
-                  : "expected a JSON object, got " + std::string(row.type_name()));
+              fmt::format("expected a JSON object, got JSON of type {}; write one object per line",
+                          row.type_name()));
 }
 
 Result<std::vector<Demonstration>> read_demonstrations(const std::filesystem::path& file,

@@ -150,10 +150,15 @@ void apply_stage(RunConfig& c, const std::string& stage, const Complaints& compl
   if (c.run.stage == Stage::warmup && !set) c.agent.answer = AnswerForm::files;
 }
 
+/// True if run.stage is no stage. The configuration then has the default one, whose checks would
+/// complain about other keys.
+bool has_unknown_stage(const Complaints& complaints) {
+  return complaints.text().find(": run.stage: ") != std::string::npos;
+}
+
 /// Describes what was found in place of a file.
 const char* word_of(const std::filesystem::file_status& found) {
-  if (std::filesystem::is_directory(found)) return "a folder";
-  return std::filesystem::exists(found) ? "something that is not a regular file" : "nothing";
+  return std::filesystem::is_directory(found) ? "a folder" : "something that is not a regular file";
 }
 
 }  // namespace
@@ -224,7 +229,7 @@ void validate(const RunConfig& c, Complaints& complaints) {
   validate(c.sft, complaints);
   validate(c.telemetry, complaints);
   validate(c.supervisor, complaints);
-  if (!c.run.stages.empty()) return;
+  if (!c.run.stages.empty() || has_unknown_stage(complaints)) return;
   validate_mode(c, complaints);
   validate_learner(c, complaints);
   validate_sizes(c, complaints);
@@ -257,6 +262,9 @@ Result<RunConfig> load_run_config(const std::filesystem::path& file,
                                   const std::string& stage) {
   std::error_code error;
   const auto found = std::filesystem::status(file, error);
+  if (!std::filesystem::exists(found)) {
+    return fail(ErrorCode::not_found, file.string() + ": no such file");
+  }
   if (!std::filesystem::is_regular_file(found)) {
     return fail(ErrorCode::not_found,
                 file.string() + ": expected a configuration file, found " + word_of(found));

@@ -32,7 +32,8 @@ void validate(const SftConfig& c, Complaints& complaints) {
       c.context <= c.batch_tokens, "sft.context",
       fmt::format("expected at most sft.batch_tokens ({}), got {}", c.batch_tokens, c.context));
   complaints.require(c.data.empty() || c.script.empty(), "sft.script",
-                     "sft.data already names the conversations: set only one of the two");
+                     "sft.data already names the conversations: set only one of the two; --set "
+                     "sft.script= clears the script of a configuration file");
 }
 
 void describe(Fields& fields, CollectConfig& c) {

@@ -179,6 +179,12 @@ std::string in_quotes(std::span<const std::string_view> names) {
   return text;
 }
 
+/// The nearest name, if it is near.
+std::string nearest_text(const std::string& given, std::span<const std::string_view> names) {
+  const std::string nearest = nearest_name(given, {names.begin(), names.end()});
+  return is_near(given, nearest) ? "; the nearest is \"" + nearest + '"' : "";
+}
+
 /// " from 1 to 5", " of at least 1", or an empty text.
 template <class T, class Format>
 std::string show_range(T low, T high, const Format& format) {
@@ -304,7 +310,9 @@ class TableReader final : public Fields {
                                       : std::find(choice.names.begin(), choice.names.end(),
                                                   std::string_view{node->get()});
     if (name == choice.names.end()) {
-      expected(found, key, "one of " + in_quotes(choice.names));
+      complain(found, key,
+               "expected one of " + in_quotes(choice.names) + ", got " + show(*found.node) +
+                   (node == nullptr ? "" : nearest_text(node->get(), choice.names)));
     } else {
       choice.set(static_cast<size_t>(name - choice.names.begin()));
     }

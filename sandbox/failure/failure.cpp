@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/failure/failure.hpp"
 
+#include <filesystem>
+
+#include "runtime/message_text.hpp"
+
 namespace warpsmith::sandbox {
 namespace {
 
@@ -32,6 +36,11 @@ Failure refusal(std::string why) {
 }
 
 Failure named(Failure failure, const Task& task) {
+  const std::filesystem::path file{task.source};
+  // Rows of a data set have no lines of their own in its file.
+  if (file.extension() == ".py") {
+    failure.message = with_file_name(failure.message, "task.py", file.filename().string());
+  }
   failure.message = (task.source.empty() ? task.id : task.source) + ": " + failure.message;
   return failure;
 }

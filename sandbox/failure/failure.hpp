@@ -46,7 +46,8 @@ tl::unexpected<Failure> fail(const std::string& place, Failure failure);
 /// Blames the task.
 Failure refusal(std::string why);
 
-/// The failure with the task's file, or its name, in front.
+/// The failure with the task's file, or its name, in front, and with the file's name where the
+/// reference worker wrote its own, task.py.
 Failure named(Failure failure, const Task& task);
 
 /// What the caller of an evaluation gets.

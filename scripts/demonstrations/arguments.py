@@ -5,7 +5,7 @@ import argparse
 
 def demonstration_parser(description, count, out):
     """`count`: default number of conversations; `out`: the help of --out."""
-    parser = argparse.ArgumentParser(description=description)
+    parser = argparse.ArgumentParser(description=description, allow_abbrev=False)
     parser.add_argument("--tasks", nargs="+", required=True, help="folders of task files")
     parser.add_argument("--apart-from", nargs="*", default=[], help="folders of tasks that no demonstration solves")
     parser.add_argument("--seed", type=int, default=1)

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # The options of the command line, and the complaints about them that need no preparation.
 import argparse
+import difflib
 import math
 import os
 import pathlib
+import sys
 import urllib.parse
 
 import environments
@@ -23,6 +25,9 @@ _EXAMPLES = """Without a command it composes. Examples:
   warpsmith synth crawl --list                         show the operators
 Exit codes: 0 done, 1 a sampled row failed or an import accepted none, 2 bad input,
 3 infrastructure, 130 interrupted."""
+
+
+CRAWL_TIME = "about 10 minutes"
 
 
 def _cache_folder():
@@ -123,12 +128,34 @@ def _add_ingest(parser):
                         help="the program `warpsmith`" + ("; default %(default)s" if program else ""))
 
 
+class _Parser(argparse.ArgumentParser):
+    """Takes options by their full names, and names the nearest one for an unknown one."""
+
+    def __init__(self, **settings):
+        super().__init__(**settings, allow_abbrev=False)
+
+    def parse_known_args(self, args=None, namespace=None):
+        given = sys.argv[1:] if args is None else list(args)
+        if not self._subparsers:  # options of another part are unknown to the parser of all parts
+            self._refuse_unknown(given)
+        return super().parse_known_args(given, namespace)
+
+    def _refuse_unknown(self, given):
+        known = [name for name in self._option_string_actions if name.startswith("--")]
+        for name in (word.partition("=")[0] for word in given if word.startswith("--") and word != "--"):
+            if name not in known:
+                near = difflib.get_close_matches(name, known, n=1)
+                self.error(f'no option "{name}"; ' +
+                           (f'the nearest is "{near[0]}"' if near else "expected one of " + ", ".join(sorted(known))))
+
+
 def parser():
     """The parser of the whole command line."""
-    found = argparse.ArgumentParser(prog="warpsmith synth", description=_ABOUT, epilog=_EXAMPLES,
-                                    formatter_class=argparse.RawDescriptionHelpFormatter)
+    found = _Parser(prog="warpsmith synth", description=_ABOUT, epilog=_EXAMPLES,
+                    formatter_class=argparse.RawDescriptionHelpFormatter)
     found.add_argument("--cache", default=_cache_folder(), metavar="DIR",
-                       help="folder of crawled operators; default %(default)s")
+                       help="folder of crawled operators; the first call, also of `import`, finds them, which takes "
+                            f"{CRAWL_TIME}; default %(default)s")
     commands = found.add_subparsers(dest="command", required=True)
     crawl = commands.add_parser("crawl", help="finds the operators of the installed torch and transformers")
     crawl.add_argument("--list", action="store_true", help="prints the table; by default its path")
@@ -154,7 +181,10 @@ def parser():
     worker.add_argument("--gpu", type=_not_negative, metavar="G",
                         help="the number of the GPU that candidates use, among the visible ones; default: the first")
     _add_ingest(commands.add_parser("ingest", help="has the sandbox take in the tasks of a finished set"))
-    taken = commands.add_parser("import", help="filters foreign tasks")
+    taken = commands.add_parser("import", help="filters foreign tasks",
+                                description="Filters foreign tasks. The first call with a new --cache finds the "
+                                            "operators of the installed torch and transformers, which takes "
+                                            f"{CRAWL_TIME}.")
     taken.add_argument("source", metavar="SRC",
                        help="*.parquet, *.arrow, *.jsonl, *.py, the tasks of another suite, or a folder of them")
     taken.add_argument("--sample", type=_positive(int), metavar="N", help="judges N rows; exit status 1 if one fails")

@@ -25,9 +25,9 @@ class Funnel:
     def accepted(self):
         return self.candidates - sum(self.reasons.values())
 
-    def line(self):
-        """One line of progress."""
-        rejected = ", ".join(f"{count} {reason}" for reason, count in self.reasons.most_common(4))
+    def line(self, most=None):
+        """One line of progress, with the `most` frequent reasons; by default all of them."""
+        rejected = ", ".join(f"{count} {reason}" for reason, count in self.reasons.most_common(most))
         line = f"{self.accepted} accepted of {self.candidates} candidates"
         return f"{line}; rejected: {rejected}" if rejected else line
 

@@ -68,6 +68,10 @@ class Journal:
 
     def _read(self, settings):
         rows = lines_of(self.path)
+        if len(rows) == 1 and rows[0] != settings and "format" in rows[0]:  # of a run that judged nothing
+            self.file.truncate(0)
+            self._write(settings)
+            return
         if not rows or rows[0] != settings:
             found = rows[0] if rows else {}
             raise Conflict(f"{self.path}: a run with other settings ({_differing(found, settings)}): choose another "

@@ -18,6 +18,7 @@ import node
 import rows as foreign
 import secret
 import seeds as tables
+from arguments import CRAWL_TIME
 from funnel import Funnel
 from journal import Conflict, Journal
 from owned_folder import OwnedFolder
@@ -57,6 +58,9 @@ def _prepared(options):
                "out": str(out or "")}
     if request["against"] or not seeds.exists():
         arguments.check_folder("--cache", options.cache)
+    if not seeds.exists():
+        say(f"synth: first finds the operators of the installed torch and transformers, which takes {CRAWL_TIME}; "
+            f"{seeds} keeps them for later calls")
     with OwnedFolder() as folder:
         made = {"against": "", "others": [], **_asked(request, folder)}
     return {**made, "versions": tables.versions(), "seeds": str(seeds), "seeds_digest": _digest(seeds)}

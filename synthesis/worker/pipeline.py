@@ -217,4 +217,4 @@ class Pipeline:
                 self.say(f"left out: {record['detail']}")
         if time.monotonic() - self.told > _PROGRESS_S:
             self.told = time.monotonic()
-            self.say(f"{self.told - self.began:.0f} s: {self.funnel.line()}")
+            self.say(f"{self.told - self.began:.0f} s: {self.funnel.line(most=4)}")

@@ -10,6 +10,7 @@
 #include "commands/command.hpp"
 #include "runtime/cuda/driver.hpp"
 #include "runtime/environment.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith::commands {
 namespace {
@@ -127,10 +128,12 @@ TEST(CommandLineTest, UnknownCommandsAndOptionsAreBadInput) {
   EXPECT_THAT(run({"frobnicate"}).err,
               StartsWith("warpsmith: no command \"frobnicate\"; expected one of bench, check, "));
   EXPECT_THAT(run({"evl"}).err, HasSubstr("the nearest is \"eval\""));
-  EXPECT_THAT(run({"check"}).err, StartsWith("warpsmith: DIR is required\n"));
+  EXPECT_THAT(run({"check"}).err, HasSubstr("check --task op.py kernel.cpp\n"));
   const Answer part = run({"bench", "evaluat"});
   EXPECT_EQ(part.code, ExitCode::bad_input);
   EXPECT_EQ(part.err, "warpsmith: no bench command \"evaluat\"; the nearest is \"evaluate\"\n");
+  EXPECT_EQ(run({"synth", "improt"}).err,
+            "warpsmith: no synth command \"improt\"; the nearest is \"import\"\n");
   EXPECT_EQ(run({"doctor", "--nurse"}).code, ExitCode::bad_input);
 }
 
@@ -145,7 +148,7 @@ TEST(CommandLineTest, AnUnknownOptionNamesTheNearestOfItsCommand) {
   EXPECT_EQ(refusal({"runs", "list", "--rot=/tmp"}),
             "warpsmith: list: no option \"--rot\"; the nearest is \"--root\"");
   EXPECT_THAT(refusal({"check", "--explian"}), HasSubstr("the nearest is \"--explain\""))
-      << "it says more than that DIR is required";
+      << "it says more than that a kernel is missing";
   EXPECT_THAT(refusal({"doctor", "--frobnicate"}),
               StartsWith("warpsmith: doctor: no option \"--frobnicate\"; expected one of --"));
   for (const Command& command : all_commands()) {
@@ -222,6 +225,32 @@ TEST(CommandLineTest, ADryRunOfADataStageShowsItsMemoryAndChecksItsDevice) {
   EXPECT_EQ(away.code, ExitCode::bad_input);
   EXPECT_THAT(away.out, HasSubstr(" of GPU 0 (parameters"));
   EXPECT_THAT(away.err, HasSubstr("learner.device: expected \"cpu\""));
+}
+
+TEST(CommandLineTest, ADryRunCountsTheConversationsOfItsData) {
+  const test_support::TemporaryFolder folder;
+  const std::string data = (folder.path() / "data.jsonl").string();
+  const std::string setting = "sft.data=" + data;
+  const auto dry_run = [&](const std::string& lines) {
+    std::ofstream{data} << lines;
+    return run({"train", "configs/quickstart-sft.toml", "--dry-run", "--set",
+                "sft.script=", "--set", setting.c_str()});
+  };
+  const Answer good = dry_run(
+      "{\"prompt\": \"a\", \"completion\": \"b\"}\n"
+      "{\"messages\": [{\"role\": \"user\", \"content\": \"a\"}]}\n");
+  EXPECT_EQ(good.code, ExitCode::success) << good.err;
+  EXPECT_THAT(good.out,
+              HasSubstr(data + ": 1 conversation kept, 1 left out: 1 without an assistant "
+                               "message to train on\n"));
+  EXPECT_THAT(good.out, Not(HasSubstr("WARNING")));
+  const Answer over = run({"train", "configs/quickstart-sft.toml", "--dry-run", "--set",
+                           "sft.export_to=configs/policy/tiny"});
+  EXPECT_EQ(over.code, ExitCode::success) << over.err;
+  EXPECT_THAT(over.out, HasSubstr("its model replaces the one in "));
+  const Answer empty = dry_run("");
+  EXPECT_EQ(empty.code, ExitCode::bad_input);
+  EXPECT_THAT(empty.err, HasSubstr(data + ": nothing to learn from: there are no conversations"));
 }
 
 TEST(CommandLineTest, ADryRunOfAChainChecksItAsTheRunDoes) {

@@ -12,6 +12,18 @@ TEST(OneLineTest, LineEndsAreReplacedByLetters) {
   EXPECT_EQ(one_line(""), "");
 }
 
+TEST(FileNameTest, OnlyAWholeNameWithoutAFolderIsReplaced) {
+  EXPECT_EQ(with_file_name("task.py, line 3; /a/task.py, my_task.py, task.pyc", "task.py", "op.py"),
+            "op.py, line 3; /a/task.py, my_task.py, task.pyc");
+  EXPECT_EQ(with_file_name("kernel.cpp:1:2", "kernel.cpp", "kernel.cpp"), "kernel.cpp:1:2");
+  EXPECT_EQ(with_file_name("(kernel.cpp) kernel.cpp.", "kernel.cpp", "k.cpp"), "(k.cpp) k.cpp.");
+}
+
+TEST(NearestNameTest, AHintIsTheNearestNameOrAllNames) {
+  EXPECT_EQ(hint_for("improt", {"crawl", "import"}), "the nearest is \"import\"");
+  EXPECT_EQ(hint_for("fly", {"crawl", "import"}), "expected one of crawl, import");
+}
+
 TEST(NearestNameTest, DistanceCountsEachEditAndNeighbourSwapOnce) {
   EXPECT_EQ(edit_distance("", ""), 0U);
   EXPECT_EQ(edit_distance("lag", ""), 3U);

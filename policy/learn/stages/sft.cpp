@@ -28,6 +28,10 @@ bool has_action(const Conversation& c) {
   return c.tokens.size() > 1 && std::find(c.mask.begin() + 1, c.mask.end(), 1) != c.mask.end();
 }
 
+bool is_too_long(const Conversation& c, int64_t context) {
+  return static_cast<int64_t>(c.tokens.size()) > context;
+}
+
 std::vector<int64_t> sizes_of(const std::vector<Conversation>& conversations) {
   std::vector<int64_t> sizes;
   sizes.reserve(conversations.size());
@@ -54,6 +58,35 @@ Result<void> check(const std::vector<Conversation>& conversations, int64_t vocab
 
 }  // namespace
 
+ConversationCounts count_conversations(const std::vector<Conversation>& all, int64_t context) {
+  ConversationCounts counts;
+  for (const Conversation& c : all) {
+    ++(!has_action(c) ? counts.untrained : is_too_long(c, context) ? counts.too_long : counts.kept);
+  }
+  return counts;
+}
+
+std::string counts_text(const ConversationCounts& counts, int64_t context) {
+  std::string reasons;
+  const auto add = [&](int64_t count, const std::string& reason) {
+    if (count > 0) reasons += fmt::format("{}{} {}", reasons.empty() ? ": " : ", ", count, reason);
+  };
+  add(counts.untrained, "without an assistant message to train on");
+  add(counts.too_long, fmt::format("longer than sft.context ({} tokens)", context));
+  return fmt::format("{} conversation{} kept, {} left out{}", counts.kept,
+                     counts.kept == 1 ? "" : "s", counts.left_out(), reasons);
+}
+
+Result<void> require_kept(const ConversationCounts& counts, int64_t context) {
+  if (counts.kept > 0) return {};
+  const std::string found =
+      counts.left_out() == 0 ? "there are no conversations" : counts_text(counts, context);
+  const std::string remedy = counts.too_long > 0
+                                 ? "raise sft.context, or add conversations that fit"
+                                 : "add conversations with messages of role assistant";
+  return fail(ErrorCode::invalid_argument, "nothing to learn from: " + found + "; " + remedy);
+}
+
 int64_t SftStage::pack_tokens(ComputeDevice device) {
   return device == ComputeDevice::cuda ? pack_tokens_gpu : pack_tokens_cpu;
 }
@@ -61,19 +94,13 @@ int64_t SftStage::pack_tokens(ComputeDevice device) {
 Result<SftStage> SftStage::make(const SftConfig& config, Transformer model,
                                 std::vector<Conversation> conversations, uint64_t seed) {
   TRY_VOID(check(conversations, model.config().vocab));
-  const auto before = static_cast<int64_t>(conversations.size());
+  const ConversationCounts counts = count_conversations(conversations, config.context);
+  TRY_VOID(require_kept(counts, config.context));
   std::erase_if(conversations, [&](const Conversation& c) {
-    return static_cast<int64_t>(c.tokens.size()) > config.context || !has_action(c);
+    return !has_action(c) || is_too_long(c, config.context);
   });
-  const auto kept = static_cast<int64_t>(conversations.size());
-  if (kept == 0) {
-    return fail(ErrorCode::invalid_argument,
-                fmt::format("sft: none of {} conversations fits into the context of {} tokens and "
-                            "has an action token",
-                            before, config.context));
-  }
   SftStage stage{config, std::move(model), std::move(conversations), seed};
-  stage.left_out_ = before - kept;
+  stage.counts_ = counts;
   return stage;
 }
 
@@ -158,10 +185,17 @@ Result<void> SftStage::restore(const std::filesystem::path& folder) {
   if (auto r = optimiser_.restore(state); !r) return fail(folder.string(), r.error());
   const auto step = state.find("step");
   const double at = step == state.end() ? -1 : step->second.item<double>();
-  if (!(at >= 0 && at <= static_cast<double>(steps()))) {
+  if (at > static_cast<double>(steps())) {
+    return fail(
+        ErrorCode::invalid_argument,
+        fmt::format("{}: the checkpoint is of step {:.0f}, but the conversations, sft.epochs "
+                    "and sft.batch_tokens make {} steps; resume with the values that the "
+                    "run began with, or raise sft.epochs",
+                    folder.string(), at, steps()));
+  }
+  if (!(at >= 0)) {
     return fail(ErrorCode::parse_failed,
-                fmt::format("{}: optimizer.safetensors has no step between 0 and {}",
-                            folder.string(), steps()));
+                folder.string() + ": optimizer.safetensors has no number of steps");
   }
   step_ = static_cast<int64_t>(at);
   return {};

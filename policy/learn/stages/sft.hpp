@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "policy/learn/adamw.hpp"
@@ -21,6 +22,24 @@ struct Conversation {
   std::vector<uint8_t> mask;
 };
 
+/// How many conversations can be learned from, and why the others are left out.
+struct ConversationCounts {
+  int64_t kept = 0;
+  int64_t untrained = 0;  // no token of a message that is trained on, after the first token
+  int64_t too_long = 0;   // more than sft.context tokens
+
+  int64_t left_out() const { return untrained + too_long; }
+};
+
+ConversationCounts count_conversations(const std::vector<Conversation>& all, int64_t context);
+
+/// "5 conversations kept, 2 left out: 1 without an assistant message to train on, 1 longer than
+/// sft.context (1024 tokens)".
+std::string counts_text(const ConversationCounts& counts, int64_t context);
+
+/// Fails with `invalid_argument` and the reasons if no conversation is kept.
+Result<void> require_kept(const ConversationCounts& counts, int64_t context);
+
 struct SftReport {
   int64_t step = 0;  // counted from 1
   int64_t steps = 0;
@@ -36,15 +55,15 @@ class SftStage {
   /// Tokens of one forward pass, if no conversation is longer.
   static int64_t pack_tokens(ComputeDevice device);
 
-  /// Conversations that exceed the context or have no action token after the first token are left
-  /// out. `invalid_argument` if none is left, or for a token beyond the vocabulary.
+  /// Leaves conversations out as `count_conversations` says. `invalid_argument` if none is left, or
+  /// for a token beyond the vocabulary.
   static Result<SftStage> make(const SftConfig& config, Transformer model,
                                std::vector<Conversation> conversations, uint64_t seed);
 
   bool done() const { return step_ == steps(); }
   int64_t step_number() const { return step_; }
   int64_t steps() const { return static_cast<int64_t>(plan_.batches.size()); }
-  int64_t left_out() const { return left_out_; }
+  const ConversationCounts& counts() const { return counts_; }
   /// One optimiser step. Requires !done().
   SftReport step();
   /// Mean −log p over the held-out conversations; empty if there are none.
@@ -72,7 +91,7 @@ class SftStage {
   BatchPlan plan_;
   AdamW optimiser_;
   int64_t step_ = 0;
-  int64_t left_out_ = 0;
+  ConversationCounts counts_;
 };
 
 }  // namespace warpsmith::policy

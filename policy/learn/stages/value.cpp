@@ -71,8 +71,8 @@ Result<ValueStage> ValueStage::make(const ValueConfig& config, ActorCritic netwo
     return fail(
         ErrorCode::invalid_argument,
         fmt::format("value: expected at least one held-out trajectory, but value.held_out_share of "
-                    "{} with an action token is none; raise value.held_out_share, or collect more "
-                    "(train --resume RUN --set collect.samples=N) and resume",
+                    "{} with a token that the policy wrote is none; raise value.held_out_share, or "
+                    "collect more (train --resume RUN --set collect.samples=N) and resume",
                     kept));
   }
   TRY_VOID(check_tokens(examples, networks.config().vocab));

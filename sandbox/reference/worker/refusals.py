@@ -21,6 +21,18 @@ def words_of(error, most=200):
         return "its text is not available"
 
 
+def _line_of(error):
+    """The task's own line in the traceback, if there is one."""
+    found = ""
+    at = error.__traceback__
+    while at is not None:
+        code = at.tb_frame.f_code
+        if code.co_filename.startswith("/task_") and code.co_filename.endswith("/task.py"):  # program.read names it
+            found = f" (task.py, line {at.tb_lineno}, in {code.co_name})"
+        at = at.tb_next
+    return found
+
+
 @contextlib.contextmanager
 def place(where):
     """Turns an error raised by a task into a refusal that names `where`."""
@@ -33,4 +45,4 @@ def place(where):
     except torch.OutOfMemoryError as error:
         raise DoesNotFit(f"{where}: {words_of(error)}") from None
     except BaseException as error:  # a task may raise anything, even SystemExit
-        raise Refused(f"{where} raised {type(error).__name__}: {words_of(error)}") from None
+        raise Refused(f"{where} raised {type(error).__name__}: {words_of(error)}{_line_of(error)}") from None

@@ -35,6 +35,16 @@ TEST(JudgeCallTest, UnstableTimesComeWithAdvice) {
   EXPECT_THAT(noisy.detail, HasSubstr("--verify-only"));
 }
 
+TEST(JudgeCallTest, TextsNameTheUsersFile) {
+  const std::string text = "compile_error: kernel.cpp:3:5: error: expected ';'";
+  EXPECT_EQ(with_own_name(text, "cpu", "kernels/mine.cpp"),
+            "compile_error: mine.cpp:3:5: error: expected ';'");
+  EXPECT_EQ(with_own_name(text, "cpu", "kernels/mine"), text)
+      << "a folder's files keep their names";
+  EXPECT_EQ(with_own_name("(model_new.py, line 1)", "host", "fast.py"), "(fast.py, line 1)");
+  EXPECT_EQ(with_own_name("plan.toml:1:2", "device", "fast.py"), "plan.toml:1:2");
+}
+
 TEST(JudgeCallTest, OtherJudgementsStayAsTheyAre) {
   const auto late = std::get<InfraFailure>(with_advice(InfraFailure{InfraKind::deadline, "late"}));
   EXPECT_EQ(late.detail, "late");

@@ -98,7 +98,7 @@ TEST_F(CheckProgramTest, ContractHostIsRecognisedByItsFile) {
   const ChildExit broken =
       check({"--compile-only", "--task", cpu_task, file("broken.py", "class ModelNew(:\n")});
   EXPECT_EQ(broken.exit_code, 1) << broken.out << broken.err;
-  EXPECT_THAT(broken.out, StartsWith("compile_error\n  SyntaxError: invalid syntax (model_new.py, "
+  EXPECT_THAT(broken.out, StartsWith("compile_error\n  SyntaxError: invalid syntax (broken.py, "
                                      "line 1)\n"));
   const ChildExit deep =
       check({"--compile-only", "--task", cpu_task,
@@ -117,7 +117,7 @@ TEST_F(CheckProgramTest, ContractHostIsRecognisedByItsFile) {
   const ChildExit none =
       check({"--contract", "host", "--task", cpu_task, file("none.py", "x = 1\n")});
   EXPECT_EQ(none.exit_code, 1) << none.out << none.err;
-  EXPECT_THAT(none.out, HasSubstr("model_new.py defines no class ModelNew"));
+  EXPECT_THAT(none.out, HasSubstr("none.py defines no class ModelNew"));
 }
 
 TEST_F(CheckProgramTest, WithoutAGpuItNamesTheAlternatives) {
@@ -131,7 +131,12 @@ TEST_F(CheckProgramTest, WithoutAGpuItNamesTheAlternatives) {
 TEST_F(CheckProgramTest, BadOptionsAreNamed) {
   EXPECT_EQ(refusal({example, "--contract", "cuda"}),
             "warpsmith: --contract cuda: expected cpu, device or host\n");
-  EXPECT_THAT(refusal({""}), HasSubstr("check: expected a folder, got an empty name"));
+  EXPECT_THAT(refusal({""}), HasSubstr("check: expected a folder with reference.py and solution/"));
+  EXPECT_EQ(
+      refusal({"--task", cpu_task}),
+      "warpsmith: check: the kernel is missing: expected its file, or a folder with it, after "
+      "the task; for example: warpsmith check --task " +
+          std::string(cpu_task) + " kernel.cpp\n");
   EXPECT_THAT(
       refusal({std::string(example) + "/solution/plan.toml"}),
       HasSubstr("plan.toml: expected a folder with reference.py and solution/, got a file"));
@@ -267,6 +272,31 @@ TEST_F(CheckProgramTest, EveryDeclaredShapeIsJudgedUntilOneIsNotCorrect) {
   ASSERT_EQ(shapes.size(), 3U);
   for (const auto& shape : shapes) EXPECT_EQ(shape["verdict"], "passed") << shape;
   EXPECT_EQ(shapes[2]["shape"], "get_inputs_last");
+}
+
+TEST_F(CheckProgramTest, CtrlCKeepsTheVerdictsThatThereAreAndNamesTheSizesWithout) {
+  const std::string task = file("centred.py",
+                                "import time\nimport torch\n"
+                                "class Model(torch.nn.Module):\n"
+                                "    def forward(self, x):\n"
+                                "        return x - x.mean(-1, keepdim=True)\n"
+                                "def get_inputs():\n    return [torch.randn(256, 256)]\n"
+                                "def get_inputs_slow():\n    time.sleep(3600)\n"
+                                "def get_inputs_last():\n    return [torch.randn(300, 200)]\n"
+                                "def get_init_inputs():\n    return []\n");
+  Child child = start({"check", "--verify-only", "--keep", "0", "--task", task,
+                       file("kernel.cpp", centred_rows("dims[0]"))});
+  const Deadline deadline = Deadline::after(patience);
+  std::string told;
+  while (told.find("#get_inputs_slow") == std::string::npos && !deadline.passed()) {
+    ASSERT_FALSE(child.finished(std::chrono::milliseconds{20})) << told;
+    told += child.take_output().err;
+  }
+  child.signal(SIGINT);
+  const ChildExit end = child.wait(Deadline::after(std::chrono::seconds{60}));
+  EXPECT_EQ(end.exit_code, 130) << end.err;
+  EXPECT_THAT(end.out, StartsWith("get_inputs: passed\n"));
+  EXPECT_THAT(end.err, HasSubstr("stopped: no verdict on get_inputs_slow, get_inputs_last\n"));
 }
 
 TEST_F(CheckProgramTest, AnExpiredTimeoutIsReportedAsTheUsers) {

@@ -210,6 +210,28 @@ TEST(CheckReportTest, TextNamesEveryDeclaredShapeIfThereAreSeveral) {
                               "correct\n"));
 }
 
+TEST(CheckReportTest, TheJailIsPrintedOnceUnlessItChanges) {
+  const JudgedShape first{"get_inputs", measured()};
+  JudgedShape second{"get_inputs_tall", measured()}, third{"get_inputs_wide", measured()};
+  std::get<Verdict>(third.judgement).jail["network"] = "shared";
+  const std::string text = shapes_text({first, second, third}, {}, Request::final);
+  const size_t jail = text.find("  jail: network none"), next = text.find("get_inputs_tall: ");
+  EXPECT_LT(jail, next);
+  EXPECT_EQ(text.find("  jail: network none", next), std::string::npos);
+  EXPECT_THAT(text, HasSubstr("  jail: network shared"));
+}
+
+TEST(CheckReportTest, WrongAnswersThatWouldPassAreInWordsAndInJsonByName) {
+  Verdict verdict = measured();
+  verdict.weakness = "constant_mean (0.4 of the bound)";
+  EXPECT_THAT(judgement_text(verdict),
+              HasSubstr("from right ones: the mean as a constant (0.4 of"));
+  EXPECT_EQ(json::parse(judgement_json(verdict))["accepted_mutants"], verdict.weakness);
+  verdict.trust = TrustClass::paper;
+  verdict.feedback = "passed: 1 ms (the tolerance accepts wrong answers: " + verdict.weakness + ")";
+  EXPECT_THAT(judgement_text(verdict), HasSubstr("wrong answers: the mean as a constant (0.4 of"));
+}
+
 TEST(CheckReportTest, TextSaysThatContractCpuTimesOneCore) {
   EXPECT_THAT(judgement_text(measured()), HasSubstr("  contract cpu times one core: "));
   Verdict verdict = measured();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/mcp/judge_tools.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -32,6 +33,16 @@ TEST_F(WriteSolutionTest, FilesLieInAFolderThatItRemoves) {
   EXPECT_TRUE(fs::is_empty(folder_.path()));
   EXPECT_FALSE(write_solution({{"../kernel.cpp", "int a;"}}));
   EXPECT_TRUE(fs::is_empty(folder_.path()));
+}
+
+TEST_F(WriteSolutionTest, AnErrorNamesTheFileAndNoFolderOfTheServer) {
+  const auto nested = write_solution({{"a", "x"}, {"a/b", "y"}});
+  ASSERT_FALSE(nested);
+  EXPECT_THAT(nested.error().message, testing::StartsWith("files/a/b: "));
+  EXPECT_EQ(write_solution({{"kernel.cpp", 5}}).error().message,
+            "files: \"kernel.cpp\": expected its text, a string, got 5");
+  EXPECT_EQ(write_solution(5).error().message,
+            "files: expected an object of 1 to 16 files, {name: text}, got 5");
 }
 
 TEST_F(WriteSolutionTest, FoldersOfAKilledServerAreRemovedByTheNext) {

@@ -112,6 +112,10 @@ class ProtocolTest(unittest.TestCase):
                          -32602)
         self.assertEqual(self.code('{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": []}'), -32602)
 
+    def test_a_line_that_is_no_json_is_placed(self):
+        answer, = self.answers('{"jsonrpc": "2.0", "id": 1,, "method": "ping"}')
+        self.assertEqual(answer["error"]["message"], "a line: expected a message in JSON; byte 28 of the 46 is wrong")
+
     def test_a_line_that_is_too_long_is_skipped(self):
         ping = '{"jsonrpc": "2.0", "id": "a", "method": "ping"}'
         long, short = self.answers("x" * (5 << 20), ping)
@@ -206,14 +210,20 @@ class ClientTest(unittest.TestCase):
         self.assertIn("plan.toml:9:", text)
 
     def test_bad_input_is_an_error_that_says_why(self):
-        for arguments, why in [({"task": "square_mean"}, "either solution"),
-                               ({"task": "nothing", "files": {}}, "no id"),
+        for arguments, why in [({"task": "square_mean"}, "got neither"),
+                               ({"task": "nothing", "files": {}}, "no id; list_tasks"),
+                               ({"task": "square_meen", "files": {}}, 'the nearest is "square_mean"'),
+                               ({"task": 5, "files": {}}, "task: expected a string, got 5"),
+                               ({"task": TASK, "files": {"a.txt": "x"}}, "files: expected kernel.cpp"),
+                               ({"task": TASK, "contract": "cpux", "files": {}}, "contract cpux: expected cpu"),
                                ({"task": TASK, "files": {"../x": "y"}}, "relative name"),
                                ({"task": TASK, "solution": "no/such/folder"}, "no such file"),
-                               ({"task": TASK, "solution": "x", "speed": 1}, "unknown argument")]:
+                               ({"task": TASK, "solution": "x", "slution": 1}, 'the nearest is "solution"')]:
             error, text, _ = self.parts(self.call("verify", arguments))
             self.assertTrue(error, arguments)
             self.assertIn(why, text)
+            self.assertNotIn("warpsmith-tmp", text)
+            self.assertNotIn("json.exception", text)
 
     def test_a_kernel_that_writes_nothing_is_an_answer(self):
         kernel = 'extern "C" void solve(const void* const*, void* const*, const long*) {}'
@@ -296,6 +306,20 @@ class ClientTest(unittest.TestCase):
                                    delta=body["speedup_eager"] / 2)
         self.assertTrue(told, "a call that takes seconds reports progress")
         self.assertEqual(answers["submit"][2]["submission"], 1)
+
+    def test_a_task_is_read_without_a_workspace_and_with_its_further_sizes(self):
+        more = UNSEEN_TASK.replace("192", "256").partition("def get_inputs")[2].partition("def get_init")[0]
+        with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+            file.write(f"{UNSEEN_TASK}\n\ndef get_inputs_LARGE{more}")
+            file.flush()
+            error, text, told = self.parts(self.call("read_task", {"task": file.name}))
+        self.assertFalse(error, text)
+        for absent in ("workspace", "Workspace", "## Tools", "`bash`", "solution/"):
+            self.assertNotIn(absent, text)
+        self.assertEqual(text.count(TO_FILL_IN), 1)
+        self.assertEqual(told["further_sizes"], ["get_inputs_LARGE"])
+        self.assertIn("further sizes of its inputs: get_inputs_LARGE", text)
+        self.assertIn("## What is judged", text)
 
     def test_an_agent_solves_a_task_that_it_has_not_seen_by_answers_only(self):
         """It knows the protocol, C and that a task is an expression over the elements of its inputs."""

@@ -88,9 +88,34 @@ TEST_F(McpSessionTest, AnAnswerHasTextAndAnObject) {
   EXPECT_EQ(result["isError"], false);
 }
 
-TEST_F(McpSessionTest, AnExceptionOfAToolIsAnErrorOfTheCall) {
+TEST_F(McpSessionTest, AnExceptionOfAToolIsAnErrorOfTheCallWithoutItsText) {
   call(1, "broken");
-  EXPECT_EQ(lines_.await(1).at(0)["result"]["isError"], true);
+  const json result = lines_.await(1).at(0)["result"];
+  EXPECT_EQ(result["isError"], true);
+  EXPECT_EQ(result["content"][0]["text"],
+            "internal error of the tool broken; the standard error of this server says which");
+}
+
+TEST_F(McpSessionTest, AWrongParameterIsNamedWithWhatWasExpectedAndWhatCame) {
+  size_t asked = 0;
+  const auto refusal = [&](const char* method, const json& params) {
+    session_.handle(
+        json{{"jsonrpc", "2.0"}, {"id", 1}, {"method", method}, {"params", params}}.dump());
+    ++asked;
+    return lines_.await(asked).at(asked - 1)["error"]["message"].get<std::string>();
+  };
+  EXPECT_EQ(refusal("tools/call", {{"name", 5}}), "name: expected a string, got 5");
+  EXPECT_EQ(refusal("tools/call", {{"name", "ehco"}}), "no tool \"ehco\"; the nearest is \"echo\"");
+  EXPECT_EQ(refusal("tools/call", {{"name", "frobnicate"}}),
+            "no tool \"frobnicate\"; expected one of broken, echo, slow");
+  EXPECT_EQ(refusal("tools/call", {{"name", "echo"}, {"arguments", {1, 2}}}),
+            "arguments: expected an object, got [1,2]");
+  EXPECT_EQ(refusal("tools/call", {{"name", "echo"}, {"_meta", json::array()}}),
+            "_meta: expected an object, got []");
+  EXPECT_EQ(refusal("initialize", {{"protocolVersion", 3}}),
+            "initialize: protocolVersion: expected a string, got 3");
+  EXPECT_EQ(refusal("tools/lst", json::object()),
+            "no method \"tools/lst\"; the nearest is \"tools/list\"");
 }
 
 TEST_F(McpSessionTest, ACancelledCallEndsWithoutAnAnswer) {

@@ -11,6 +11,7 @@ namespace warpsmith::commands {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 /// `y = FACTOR * x` for an operator that a file op.py defines.
 ExportedKernel exported(const std::string& factor) {
@@ -61,6 +62,25 @@ print("right", torch.equal(a.solve(x), 2 * x), torch.equal(b.solve(x), 3 * x))
 )py"});
   EXPECT_EQ(end.exit_code, 0) << end.err;
   EXPECT_THAT(end.out, HasSubstr("right True True"));
+}
+
+TEST_F(LibraryExport, AMachineWithoutAGpuIsNoNews) {
+  const ExportedKernel kernel = exported("2");
+  write(kernel);
+  const ChildExit end = python({"-c", "import os\nos.environ['CUDA_HOME'] = '/nowhere'\nimport " +
+                                          name_of(kernel) + "\nprint('imported')"});
+  EXPECT_EQ(end.out, "imported\n") << end.err;
+  EXPECT_THAT(end.err, Not(HasSubstr("No CUDA runtime")));
+}
+
+TEST_F(LibraryExport, TheTimesComeWithTheirMeaning) {
+  const ExportedKernel kernel = exported("2");
+  write(kernel);
+  const ChildExit timed = python({"test_regression.py", "--time"});
+  EXPECT_EQ(timed.exit_code, 0) << timed.err;
+  EXPECT_THAT(timed.out, HasSubstr("up to 10 in either direction is acceptable"));
+  EXPECT_THAT(timed.out, HasSubstr("\neager_ms_all_threads is the time of the PyTorch module"));
+  EXPECT_EQ(python({"test_regression.py", "--ti"}).exit_code, 2) << "no abbreviations";
 }
 
 TEST_F(LibraryExport, ItsOwnTestPassesAndABackwardPassRaises) {

@@ -203,6 +203,18 @@ TEST(OptimizeReport, TextSaysWhyNothingIsBetter) {
                                      HasSubstr("nothing better\n")));
 }
 
+TEST(OptimizeReport, ShapesThatCannotTellAreMarkedInTheTable) {
+  OptimizeReport report = optimized();
+  report.shapes = {"get_inputs"};
+  for (Attempt& one : report.candidates) one.shapes[0].verdict.weakness = "output 0 is constant";
+  const std::string line =
+      "on get_inputs this task cannot tell these wrong answers from right ones: output 0 is "
+      "constant";
+  EXPECT_THAT(to_text(report),
+              AllOf(HasSubstr("a       get_inputs *  2.00x"), HasSubstr("\n* " + line + '\n')));
+  EXPECT_THAT(to_html(report), HasSubstr("Note: " + line));
+}
+
 TEST(OptimizeReport, TextHasATableOfFactorsOverAllIncumbents) {
   OptimizeReport report = optimized();
   report.shapes = {"get_inputs"};

@@ -101,6 +101,7 @@ TEST_F(OptimizeProgramTest, WrongCandidatesAreNotBetterAndResumeContinues) {
       optimize({micro_task, "--candidates", in("kernels"), "--out", in("result")});
   EXPECT_EQ(taken.exit_code, 2);
   EXPECT_THAT(taken.err, HasSubstr("expected a new or empty folder"));
+  EXPECT_THAT(taken.err, HasSubstr("to begin again, remove it or name another --out"));
   json settings = json::parse(read_text_file(in("result/settings.json"), 1U << 20U).value());
   json stack = json::parse(settings["stack"].get<std::string>());
   stack["cores"] = 9999;
@@ -127,6 +128,7 @@ TEST_F(OptimizeProgramTest, AnUnfitOperatorIsNamedOnceBeforeAnyKernelIsTried) {
   ASSERT_NE(at, std::string::npos) << end.err;
   EXPECT_EQ(end.err.find(unfit, at + 1), std::string::npos) << end.err;
   EXPECT_EQ(end.err.find("a.cpp"), std::string::npos) << end.err;
+  EXPECT_FALSE(std::filesystem::exists(in("result"))) << "nothing was judged";
 }
 
 TEST_F(OptimizeProgramTest, CtrlCReportsWhatIsKeptAndHowToContinue) {

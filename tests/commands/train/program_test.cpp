@@ -29,6 +29,11 @@ TEST_F(ProgramTest, TrainsStopsResumesAndIsEvaluated) {
   EXPECT_EQ(out["incarnations"], 2);
   EXPECT_GE(out["trained"].get<uint64_t>(), trained);
 
+  const ChildExit again = run({"train", "--resume", folder, "--quiet"});
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_THAT(again.err, testing::HasSubstr("nothing is left to do: the run is finished; to go on, "
+                                            "raise run.trajectories: "));
+
   const std::string step = "step-" + std::to_string(out["steps"].get<uint32_t>());
   const std::string model = folder + "/checkpoints/" + step;
   const ChildExit judged = run({"eval", config(), "--training-tasks", "--model", model, "--samples",

@@ -2,6 +2,7 @@
 // The supervised stage as a run: stopped and resumed, it ends as if it had not stopped.
 #include "commands/train/stage_run.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -20,6 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
+using testing::HasSubstr;
+using testing::Not;
 
 class SftRunTest : public ::testing::Test {
  protected:
@@ -70,6 +73,68 @@ TEST_F(SftRunTest, StoppedAndResumedEndsWithTheSameWeights) {
   ASSERT_EQ(run_sft(parts, {"", paths.folder.string()}, quiet_).code, ExitCode::success);
   EXPECT_EQ(hash(parts.sft.export_to), hash(whole.sft.export_to));
   EXPECT_TRUE(fs::exists(parts.sft.export_to / "tokenizer.json"));
+}
+
+TEST_F(SftRunTest, AResumeWithOtherConversationsOrAnotherSeedIsRefused) {
+  RunConfig c = config("same");
+  c.run.time_limit = milliseconds{0};  // a step per start
+  ASSERT_EQ(run_stage(c, {"c.toml", ""}, quiet_).code, ExitCode::success);
+  const std::string run = (root_.path() / "same").string();
+  c.run.time_limit = std::chrono::hours{1};
+  std::ofstream{run + "/config.toml"} << to_toml(c);  // no configuration file allows a limit of 0
+  const fs::path first = c.sft.data, moved = root_.path() / "moved.jsonl";
+  const fs::path other = root_.path() / "other.jsonl";
+  const auto refusal = [&] {
+    const auto planned = check_stage(c, {.resumed_run = run});
+    EXPECT_FALSE(planned);
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(run_stage(c, {"", run}, quiet_).code, ExitCode::bad_input);
+    std::string text = testing::internal::GetCapturedStderr();
+    EXPECT_THAT(text, HasSubstr(planned.error().message)) << "--dry-run says the same";
+    return text;
+  };
+  std::ofstream{other} << R"({"prompt": "a", "completion": "b"})" << '\n';
+  c.sft.data = other;
+  EXPECT_THAT(refusal(), HasSubstr("sft.data: " + run +
+                                   " has learned from what it began with: "
+                                   "expected " +
+                                   first.string() + ", got " + other.string() + ";"));
+  c.sft.data = first;
+  ++c.run.seed;
+  EXPECT_THAT(refusal(), HasSubstr("run.seed: "));
+  --c.run.seed;
+  fs::copy_file(first, moved);
+  std::ofstream{first, std::ios::app} << R"({"prompt": "a", "completion": "b"})" << '\n';
+  EXPECT_THAT(refusal(), HasSubstr("which has changed"));
+  c.sft.data = moved;
+  EXPECT_TRUE(check_stage(c, {.resumed_run = run})) << "a file that moved is the same data";
+}
+
+TEST_F(SftRunTest, AFinishedRunSaysWhichKeyGivesItMoreToDo) {
+  RunConfig c = config("done");
+  ASSERT_EQ(run_sft(c, {"c.toml", ""}, quiet_).code, ExitCode::success);
+  const std::string run = (root_.path() / "done").string();
+  const auto resumed = [&] {
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(run_sft(c, {"", run}, quiet_).code, ExitCode::success);
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_THAT(resumed(), HasSubstr("nothing is left to do: the run is finished; to go on, raise "
+                                   "sft.epochs: ./warpsmith train --resume " +
+                                   run));
+  c.sft.epochs = 3;
+  EXPECT_THAT(resumed(), Not(HasSubstr("nothing is left to do")));
+}
+
+TEST_F(SftRunTest, AModelThatTheRunReplacesIsNamedWhenItStarts) {
+  RunConfig c = config("over");
+  EXPECT_EQ(export_note(c.sft), "");
+  fs::create_directories(c.sft.export_to);
+  std::ofstream{c.sft.export_to / "config.json"} << "{}";
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(run_sft(c, {"c.toml", ""}, quiet_).code, ExitCode::success);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("its model replaces the one in " + c.sft.export_to.string()));
 }
 
 TEST_F(SftRunTest, EachStepLeavesOneLineAlsoAfterAResume) {

@@ -147,9 +147,27 @@ TEST(DemonstrationFileTest, AFileMayBeginWithAByteOrderMarkAndErrorsNameTheLine)
   EXPECT_EQ(read->size(), 2U);
   std::ofstream{file} << row << "\nno JSON\n";
   EXPECT_EQ(read_demonstrations(file, ToolSyntax::hermes).error().message,
-            file.string() +
-                ":2: the line is no JSON in UTF-8, or is nested too deeply; write one JSON object "
-                "per line");
+            file.string() + ":2: not JSON at byte 2; write one JSON object per line");
+}
+
+TEST(DemonstrationFileTest, ALineThatIsNoObjectIsRefusedByItsReason) {
+  EXPECT_EQ(shown(R"({"prompt": "u", "comp)"),
+            "refused: not JSON: the line ends at byte 21 within a value; write each object on one "
+            "line");
+  EXPECT_EQ(
+      shown("{\"prompt\": \"caf\xE9\", \"completion\": \"a\"}"),
+      "refused: not UTF-8 at byte 16 (0xe9); convert the file, for example by iconv -t UTF-8");
+  EXPECT_EQ(shown(R"([{"prompt": "u", "completion": "a"}])"),
+            "refused: expected a JSON object, got JSON of type array; write one object per line");
+  EXPECT_EQ(shown(std::string(70, '[') + std::string(70, ']')),
+            "refused: nested more than 64 levels deep; leave the row out");
+}
+
+TEST(DemonstrationFileTest, OfAPromptAndACompletionTheOneThatIsNoTextIsNamed) {
+  EXPECT_EQ(shown(R"({"prompt": "a", "completion": 5})"),
+            "refused: completion: expected a text, as \"prompt\" is one, got 5");
+  EXPECT_EQ(shown(R"({"prompt": [], "completion": "a"})"),
+            "refused: prompt: expected a text, as \"completion\" is one, got []");
 }
 
 }  // namespace

@@ -264,11 +264,23 @@ TEST(RunConfigTest, LongOptionsAreQuotedOnlyInPart) {
   }
 }
 
+TEST(RunConfigTest, AMisspeltStageIsTheOnlyComplaint) {
+  const std::string error = error_of(least, {"run.stage=stf", "model.weights=random"});
+  EXPECT_THAT(error, HasSubstr("run.stage: expected one of "));
+  EXPECT_THAT(error, HasSubstr("got string \"stf\"; the nearest is \"sft\""));
+  EXPECT_THAT(error, Not(HasSubstr("\n")));
+}
+
+TEST(RunConfigTest, AScriptTogetherWithDataIsRefusedWithTheRemedy) {
+  EXPECT_THAT(error_of(least, {"run.stage=sft", "sft.data=d.jsonl", "sft.script=s.py"}),
+              HasSubstr("--set sft.script= clears"));
+}
+
 TEST(RunConfigTest, AMissingFileIsNamed) {
   const auto config = load_run_config("no/such.toml", {});
   ASSERT_FALSE(config.has_value());
   EXPECT_EQ(config.error().code, ErrorCode::not_found);
-  EXPECT_EQ(config.error().message, "no/such.toml: expected a configuration file, found nothing");
+  EXPECT_EQ(config.error().message, "no/such.toml: no such file");
   EXPECT_EQ(load_run_config("/dev/zero", {}).error().message,
             "/dev/zero: expected a configuration file, found something that is not a regular file");
 }

@@ -42,6 +42,11 @@ TEST(FailureTest, ATaskThatUsedUpItsTimeIsNotRefusedForWhatItIs) {
 TEST(FailureTest, NamesTheTaskAndThePlace) {
   EXPECT_EQ(named(refusal("no Model"), {.id = "a", .source = "a.py"}).message, "a.py: no Model");
   EXPECT_EQ(named(refusal("no Model"), {.id = "a"}).message, "a: no Model");
+  const Failure raised = refusal("forward raised KeyError (task.py, line 3, in forward)");
+  EXPECT_EQ(named(raised, {.id = "a", .source = "ops/a.py"}).message,
+            "ops/a.py: forward raised KeyError (a.py, line 3, in forward)");
+  EXPECT_EQ(named(raised, {.id = "a", .source = "rows.jsonl:7"}).message,
+            "rows.jsonl:7: forward raised KeyError (task.py, line 3, in forward)");
   EXPECT_EQ(fail("worker", refusal("no Model")).value().message, "worker: no Model");
 }
 

@@ -9,6 +9,7 @@ from unittest import mock
 
 from support import WORKER, Case, command
 
+import main  # noqa: E402
 from arguments import parser  # noqa: E402
 from journal import Journal  # noqa: E402
 
@@ -34,6 +35,12 @@ class ComplaintsTest(Case):
                 words = self.complaint(*self.arguments("a", 1, more=[option, value]))
                 self.assertIn(f"{option}: expected a finite number above 0, got {value}", words)
 
+    def test_an_unknown_option_names_the_nearest(self):
+        wanted = ["--seed", 1, "--out", self.folder / "a"]
+        self.assertIn('no option "--cuont"; the nearest is "--count"', self.complaint("compose", "--cuont", 1, *wanted))
+        self.assertIn('no option "--cou"; ', self.complaint("compose", "--cou=1", *wanted))
+        self.assertIn('no option "--frobnicate"; expected one of --', self.complaint("ingest", "--frobnicate"))
+
     def test_a_path_that_can_be_no_folder(self):
         file = self.folder / "file"
         file.write_text("")
@@ -47,6 +54,15 @@ class ComplaintsTest(Case):
         done = command("--cache", file, "crawl")
         self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
         self.assertIn(f"--cache {file}: {file} is no folder", done.stderr)
+
+    def test_a_first_crawl_is_announced_with_its_length(self):
+        said = []
+        with mock.patch.object(main, "say", said.append), self.assertRaises(KeyboardInterrupt):
+            with mock.patch.object(main, "prepare", side_effect=KeyboardInterrupt):
+                main._prepared(argparse.Namespace(cache=str(self.folder / "new")))
+        self.assertRegex(said[0], "first finds the operators of the installed torch and transformers, which takes "
+                                  f"about 10 minutes; {self.folder}/new/.* keeps them")
+        self.assertIn("about 10 minutes", command("import", "--help").stdout)
 
     def test_a_machine_without_a_gpu_is_refused_at_the_start(self):
         with mock.patch.dict(os.environ, {"CUDA_VISIBLE_DEVICES": ""}):
@@ -79,7 +95,9 @@ class ComplaintsTest(Case):
 
     def test_a_folder_with_a_run_of_other_settings(self):
         (self.folder / "b").mkdir()
-        Journal(self.folder / "b/journal.jsonl", {"seed": 4}).close()
+        journal = Journal(self.folder / "b/journal.jsonl", {"seed": 4})
+        journal.add({"index": 0, "reason": "random", "steps": {}})
+        journal.close()
         self.assertIn("seed: 4 there, 3 now", self.complaint(*self.arguments("b", 1)))
 
     def test_a_folder_in_which_another_run_works(self):

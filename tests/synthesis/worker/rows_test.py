@@ -338,6 +338,28 @@ class JournalTest(unittest.TestCase):
         with self.assertRaisesRegex(Conflict, "seed: 1 there, 2 now"):
             Journal(self.path, {"seed": 2})
 
+    def test_a_run_without_a_candidate_makes_room_for_other_settings(self):
+        self.written(0)
+        Journal(self.path, {"seed": 2}).close()
+        journal = Journal(self.path, {"seed": 2})
+        self.assertEqual(journal.records, [])
+        journal.close()
+        self.assertEqual(len(self.path.read_text().splitlines()), 1)
+        self.path.write_text('{"key": "of another program"}\n')
+        with self.assertRaises(Conflict):
+            Journal(self.path, {"seed": 2})
+
+
+class FunnelTest(unittest.TestCase):
+    def test_the_summary_names_every_reason_and_progress_the_most_frequent(self):
+        funnel = Funnel()
+        for number in range(6):
+            for _ in range(number + 1):
+                funnel.add({"reason": f"reason{number}", "steps": {}})
+        self.assertIn("; rejected: 6 reason5, 5 reason4, ", funnel.line())
+        self.assertTrue(funnel.line().endswith("2 reason1, 1 reason0"), funnel.line())
+        self.assertNotIn("reason1", funnel.line(most=4))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -74,7 +74,39 @@ TEST(SftTest, ConversationsWithoutTrainableTokensAreLeftOutAndCounted) {
   all.push_back({{1, 2}, {1, 0}});  // no action token after the first
   auto made = SftStage::make(config(), Transformer{tiny_config(), tiny_weights(1)}, all, 9);
   ASSERT_TRUE(made);
-  EXPECT_EQ(made->left_out(), 2);
+  EXPECT_EQ(made->counts().left_out(), 2);
+  EXPECT_EQ(
+      counts_text(made->counts(), config().context),
+      "10 conversations kept, 2 left out: 1 without an assistant message to train on, 1 longer "
+      "than sft.context (16 tokens)");
+}
+
+TEST(SftTest, DataWithoutATrainableConversationAreRefusedWithTheReasons) {
+  const auto refusal = [](const std::vector<Conversation>& all) {
+    return require_kept(count_conversations(all, 3), 3).error().message;
+  };
+  EXPECT_EQ(refusal({}),
+            "nothing to learn from: there are no conversations; add conversations with messages of "
+            "role assistant");
+  EXPECT_EQ(
+      refusal({{{1, 2, 3, 4}, {0, 1, 1, 1}}, {{1, 2}, {0, 0}}}),
+      "nothing to learn from: 0 conversations kept, 2 left out: 1 without an assistant message "
+      "to train on, 1 longer than sft.context (3 tokens); raise sft.context, or add "
+      "conversations that fit");
+  EXPECT_TRUE(require_kept(count_conversations(lessons(1), 3), 3));
+}
+
+TEST(SftTest, ACheckpointAfterTheLastStepIsRefusedWithTheKeys) {
+  const test_support::TemporaryFolder temporary;
+  SftStage longer = stage();
+  while (!longer.done()) longer.step();
+  ASSERT_TRUE(longer.save(temporary.path()));
+  auto shorter =
+      SftStage::make(config(), Transformer{tiny_config(), tiny_weights(1)}, lessons(20), 9);
+  const std::string message = shorter->restore(temporary.path()).error().message;
+  EXPECT_NE(message.find("the conversations, sft.epochs and sft.batch_tokens make "),
+            std::string::npos)
+      << message;
 }
 
 TEST(SftTest, ImpossibleConversationsAreRefused) {
