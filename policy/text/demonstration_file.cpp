@@ -204,7 +204,7 @@ class ConversationReader {
           (role == "assistant" && key == "tool_calls") || (role == "tool" && key == "tool_call_id");
       if (calls || value.is_null() || refused.contains(key)) continue;
       if (std::ranges::find(known, key) != known.end()) continue;
-      return refuse(place + '.' + key,
+      return refuse(fmt::format("{}.{}", place, key),
                     fmt::format("unknown key in a message of role {}; leave it out, or write it "
                                 "into the content",
                                 role));

@@ -38,7 +38,7 @@ TEST_F(WriteSolutionTest, FilesLieInAFolderThatItRemoves) {
 TEST_F(WriteSolutionTest, AnErrorNamesTheFileAndNoFolderOfTheServer) {
   const auto nested = write_solution({{"a", "x"}, {"a/b", "y"}});
   ASSERT_FALSE(nested);
-  EXPECT_THAT(nested.error().message, testing::StartsWith("files/a/b: "));
+  EXPECT_EQ(nested.error().message, "cannot open files/a/b: Not a directory");
   EXPECT_EQ(write_solution({{"kernel.cpp", 5}}).error().message,
             "files: \"kernel.cpp\": expected its text, a string, got 5");
   EXPECT_EQ(write_solution(5).error().message,
