@@ -270,7 +270,7 @@ TEST_F(EvaluatorTest, RefusesHiddenShapesOfOtherInputs) {
   EXPECT_THAT(refusal("undefined"),
               testing::MatchesRegex(
                   "t.py: get_ragged_inputs: get_inputs raised NameError: name 'undefined' "
-                  "is not defined \\(t.py, line [0-9]+, in get_inputs\\)"));
+                  "is not defined \\(t.py, line [0-9]+, in get_ragged_inputs\\)"));
 }
 
 TEST_F(EvaluatorTest, StrictRefusesWhatPublishedNumbersAllow) {
