@@ -34,7 +34,7 @@ Result<void> check_weights(const ModelSource& c) {
 
 namespace fs = std::filesystem;
 
-/// Of a run that learns from `sft.data`: the file and the hash of its content.
+/// The file in which a run records the name and the hash of its `sft.data`.
 fs::path data_record(const fs::path& run) {
   return run / "data.json";
 }
